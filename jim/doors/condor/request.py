@@ -12,11 +12,13 @@ from jim.doors.condor.arguments import SANDBOX, Called
 from jim.doors.contract import Places
 from jim.doors.placing import ONE_PROGRAM
 from jim.errors import BadRequest
-from jim.request import declarations, handler_of
+from jim.request import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES, declarations, handler_of
 
 OURS = "JIM_"  # begins the names of attributes that are JIM's, in the job's ad and in its environment
 JOB_TYPE = "job_type"
 PROXY, TOKEN = "X509_USER_PROXY", "BEARER_TOKEN_FILE"  # JIM sets them anew for payloads
+# `getenv = true` sends all variables of the machine where the job was submitted; a payload has its own of these.
+NOT_THE_PAYLOADS = (*FORBIDDEN_VARIABLES, PROXY, TOKEN, "HOME", "LOGNAME", "OLDPWD", "PWD", "TMPDIR", "USER", "_")
 # Options with values that ask for nothing; a local job has one node and no more than processors, memory and time.
 CANNOT = {
     "a": ("BatchExtraSubmitArgs", {""}),
@@ -81,11 +83,7 @@ def _resources(call: Called) -> dict[str, Any]:
 def _program(call: Called, job_type: str, own: str) -> dict[str, Any]:
     """Return the program, its files and its variables, as far as the job type has a program."""
     declared = declarations(handler_of(job_type, own))
-    variables = {
-        name: text
-        for name, text in call.environment.items()
-        if not name.upper().startswith(OURS) and name not in (PROXY, TOKEN)
-    }
+    variables = {name: text for name, text in call.environment.items() if _is_the_payloads(name)}
     found: dict[str, Any] = {"environment": variables} if variables else {}
     if "executable" not in declared:  # it must be given, and does nothing
         return found
@@ -99,6 +97,10 @@ def _program(call: Called, job_type: str, own: str) -> dict[str, Any]:
     if job_type == ONE_PROGRAM and call.outputs:
         found["outputs"] = [name for name, _ in call.outputs]
     return found
+
+
+def _is_the_payloads(name: str) -> bool:
+    return name not in NOT_THE_PAYLOADS and not name.upper().startswith(FORBIDDEN_BEGINNINGS)
 
 
 def places_of(call: Called) -> Places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import tarfile
 import time
 from pathlib import Path
@@ -252,3 +253,29 @@ def test_a_renewed_token_reaches_the_payload(ce):
     ce.own(place / "new").rename(place / "token")
     assert ce.ended(job) == 0
     assert (place / "out").read_text() == "firstsecond"
+
+
+def make_proxy(ce, place: Path, name: str) -> Path:
+    """Make what HTCondor takes for a proxy: a certificate with its key."""
+    words = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/O=Grid/CN={name}")
+    key, certificate = place / f"{name}.key", place / f"{name}.pem"
+    subprocess.run(
+        ["openssl", *words, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True, timeout=60
+    )
+    proxy = place / f"proxy-{name}"
+    proxy.write_text(certificate.read_text() + key.read_text())
+    proxy.chmod(0o600)
+    return ce.own(proxy)
+
+
+def test_a_renewed_proxy_reaches_the_payload(ce):
+    place = ce.directory()
+    show = 'openssl x509 -noout -subject -in "$X509_USER_PROXY"'
+    text = f"{show}; until {show} | grep second; do sleep 1; done"
+    make_proxy(ce, place, "first").rename(place / "proxy")
+    job = ce.submit(place, universe="grid", executable=ce.program(place, text), x509userproxy=str(place / "proxy"))
+    until(lambda: (ce.state / "work" / str(ce.number(job)) / "s1/run.1/stdout").exists(), "it runs")
+    make_proxy(ce, place, "second").rename(place / "proxy")
+    assert ce.ended(job) == 0
+    assert [line[-6:].strip() for line in (place / "out").read_text().splitlines()] == ["first", "second"]
+    assert ce.show(ce.number(job))["sender"]["dn"].endswith("first")

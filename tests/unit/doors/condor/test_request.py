@@ -58,6 +58,21 @@ def test_credentials_are_handed_over_as_files_and_payloads_get_variables_of_jim_
     assert (found["proxy"], found["token"], found["environment"]) == ("/spool/x509", "/spool/t", {"B": "1"})
 
 
+def test_variables_of_the_machine_that_submits_are_not_the_payload_s():
+    """As with `getenv = true`."""
+    theirs = {
+        "PATH": "/x",
+        "LD_PRELOAD": "/x",
+        "HOME": "/h",
+        "SHELL": "/s",
+        "USER": "u",
+        "PWD": "/p",
+        "jim_events": "1",
+    }
+    assert attributes_of(called(environment={**theirs, "A": "1"}), "").get("events", "1") == "1"
+    assert attributes_of(called(environment={**theirs, "A": "1"}), "")["environment"] == {"A": "1"}
+
+
 @pytest.mark.parametrize(
     ("environment", "requirements"),
     [
