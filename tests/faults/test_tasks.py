@@ -1,0 +1,168 @@
+"""Kill -9 of the keeper at each move and each writing call of a task's life, with what people ask for in between.
+
+Exactly once is judged by the payloads' own diary and by what lies in the tars; JIM's tables are not read for that.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tarfile
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from jim.doors import inbox
+from jim.statusdb.task_rows import TaskState
+from jim.tasks import creating
+from tests.faults.real import at_once, doomed
+
+SHARE = 1
+ITEMS = [f"item-{n}" for n in range(7)]
+# What people ask for after the first keeper was killed: before each of the next ones, which runs until it rests.
+HISTORIES = {
+    "nothing": (),
+    "pause and kill": ((("pause", {"kill": True}),), (("resume", {}),)),
+    "throttle": ((("throttle", {"at_once": 0}), ("throttle", {"at_once": 9})),),
+    "more items": ((("add", {"items": ["item-7", "item-3"], "reopen": True}),),),
+    "suspend": ((("pause", {"suspend": True}), ("resume", {})),),
+}
+
+
+class Tasked:
+    """A place with a task whose payloads keep a diary outside of the work directory."""
+
+    def __init__(self, place, name: str) -> None:
+        self.at = place(name)
+        self.diary = self.at.place / "diary"
+        self.diary.touch()
+        program = self.at.place / "payload.sh"
+        diary = shlex.quote(str(self.diary))
+        program.write_text(
+            '#!/bin/sh\nme="$1 $JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT"\n'
+            f'echo "begin $me" >>{diary}\nsleep 0.05\necho "$me" >out.txt\necho "end $me" >>{diary}\n'
+        )
+        program.chmod(0o755)
+        names = self.at.place / "names.txt"
+        names.write_text("".join(f"{each}\n" for each in ITEMS) + "closed\n")
+        file = self.at.place / "task.toml"
+        file.write_text(
+            f"""
+            [[task]]
+            name = "t"
+            [task.request]
+            job_type = "executable"
+            executable = "payload.sh"
+            inputs = ["payload.sh"]
+            arguments = ["$InputFiles"]
+            outputs = ["out.txt"]
+            [[task.source]]
+            list = "{names}"
+            [task.split]
+            parameters = {{ files_per_job = 2 }}
+            [task.release]
+            at_once = 2
+            every_seconds = 0
+            """
+        )
+        creating.create(file, self.at.site, "somebody")
+        self.ask("start", untested=True)
+
+    def ask(self, verb: str, **content: object) -> None:
+        inbox.task_wish(self.at.state, verb, "t", by="somebody, by hand", **content)
+
+    def live(self, history: tuple = ()) -> None:
+        """Run one keeper after the other, unhurt, with what people ask for before each."""
+        for wishes in history:
+            for verb, content in wishes:
+                self.ask(verb, **content)
+            assert self.at.keep() == 0, self.at.log()[-2000:]
+        self.at.finish()
+
+    def check(self, more: tuple[str, ...] = ()) -> None:
+        """Hold the task against its promise."""
+        with self.at.store() as store:
+            assert store.task_named("t").state is TaskState.FINISHED, self.at.log()[-3000:]
+            assert not any(store.wrong_in_tasks().values()), store.wrong_in_tasks()
+            tars = [job.result["tar"] for job in store.grid_jobs() if job.result]
+        done = Counter[str]()
+        told = self.diary.read_text().splitlines()
+        for each in tars:
+            with tarfile.open(each) as tar:
+                for name in tar.getnames():
+                    if name.endswith("/out.txt") and ".killed" not in name:
+                        line = tar.extractfile(name).read().decode().strip()
+                        assert f"end {line}" in told, "an output without its payload's end"
+                        done.update(line.split()[0].split(","))
+        assert done == Counter([*ITEMS, *more]), self.at.log()[-3000:]
+        assert max(Counter(told).values()) == 1, "an attempt ran twice"
+        assert [name for name in inbox.names(self.at.state) if name.startswith("wish-")] == []
+
+
+def run(place, name: str, hurt: dict, history: str = "nothing") -> None:
+    tasked = Tasked(place, name)
+    tasked.at.keep(**hurt)
+    tasked.live(HISTORIES[history])
+    tasked.check(("item-7",) if history == "more items" else ())
+    tasked.at.close()
+
+
+def calm_moves(place, side: str) -> Counter[str]:
+    calm = Tasked(place, f"calm-{side}")
+    seen = calm.at.place / "seen"
+    assert calm.at.keep(command=doomed(seen, side)) == 0
+    calm.check()
+    return Counter(seen.read_text().split())
+
+
+def hurt_at_move(place, side: str, move: str, times: int, history: str) -> None:
+    name = f"{side}-{move}-{times}-{history.replace(' ', '-')}"
+    tasked = Tasked(place, name)
+    tasked.at.keep(command=doomed(tasked.at.place / "seen", side, times, move))
+    tasked.live(HISTORIES[history])
+    tasked.check(("item-7",) if history == "more items" else ())
+    tasked.at.close()
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_61_a_keeper_killed_at_each_turn_of_its_tasks(place, side):
+    counts = calm_moves(place, side)
+    names = list(HISTORIES)
+    runs = [
+        (move, times, names[times % len(names)])
+        for move in ("Tasks", "TakingInbox", "deliver")
+        for times in range(1, counts[move] + 1, 1 if move == "Tasks" and side == "after" else 4)
+    ]
+    at_once(
+        (f"{move} {times} {history}", partial(hurt_at_move, place, side, move, times, history))
+        for move, times, history in runs
+    )
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("history", HISTORIES)
+def test_8_61_a_keeper_killed_at_each_writing_call(place, shim, history):
+    calm = Tasked(place, "calm")
+    log = calm.at.place / "count"
+    assert calm.at.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
+    calm.check()
+    count = int(log.read_text())
+    assert count > 100
+    first = list(HISTORIES).index(history) + 1  # each history has its share of the calls
+    at_once(
+        (
+            f"write {at}",
+            partial(run, place, f"at{at}", {"more": {"LD_PRELOAD": str(shim), "SHIM_AT": str(at)}}, history),
+        )
+        for at in range(first, count + 1, len(HISTORIES) * SHARE)
+    )
+
+
+@pytest.mark.torture
+def test_10_a_disk_that_is_full_for_a_while(place, shim):
+    full = {"LD_PRELOAD": str(shim), "SHIM_DO": "full", "SHIM_FOR": "12"}
+    at_once(
+        (f"write {at}", partial(run, place, f"full{at}", {"more": {**full, "SHIM_AT": str(at)}}))
+        for at in range(5, 300, 7)
+    )
