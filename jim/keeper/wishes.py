@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
@@ -110,11 +111,13 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     return ""
 
 
-def fulfil_for_task(keeper: Keeper, job: GridJob, verb: Verb, why: str) -> None:
-    """Cancel, suspend or resume a grid job that a task has handed in, because of something that happens to the task."""
+def fulfil_for_task(keeper: Keeper, job: GridJob, verb: Verb, why: str, numbers: Sequence[int] = ()) -> None:
+    """Cancel, suspend, resume or try again what a task has handed in, because of something that happens to the task."""
     with keeper.store.transaction():
         keeper.store.note(job.id, f"{verb} requested", Witness.KEEPER, why)
-        if not too_late(job, verb):
+        if verb is Verb.RETRY and not too_early_to_retry(job):
+            _retry(keeper, job, [(n, n) for n in numbers], {})
+        elif verb is not Verb.RETRY and not too_late(job, verb):
             _for_all(keeper, job, verb, {})
 
 

@@ -11,6 +11,7 @@ from jim.reading.quantities import how_many, span
 from jim.reading.tasks import facts, local_job_of, what_of
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
+from jim.tasks.throttle import in_words, read
 
 STORED = "the status DB"
 NEXT = {
@@ -94,11 +95,18 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
     if not ready:
         return
-    at_once, queued = task.throttle["at_once"], task.throttle["queued"]
+    throttle = read(task.throttle)
+    queued = throttle.queued
     what, next_ = how_many(ready, "piece"), "they are released as others end; `jim task throttle` changes it"
     verb = "is" if ready == 1 else "are"
-    if sent >= at_once:
-        yield Wait(f"{what} {verb} ready; throttle: at_once = {at_once:,}", next_, STORED)
+    if not throttle.at_once:
+        yield Wait(f"{what} {verb} ready; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
+    elif throttle.bad:
+        every = span(throttle.probe_seconds)
+        next_ = f"one piece is tried every {every}, and more once they end well"
+        yield Wait(f"{what} {verb} ready; most attempts fail: {in_words(throttle)}", next_, STORED)
+    elif sent >= throttle.allowance:
+        yield Wait(f"{what} {verb} ready; throttle: {in_words(throttle)}", next_, STORED)
     elif found.queued >= queued:
         yield Wait(f"{what} {verb} ready; throttle: queued = {queued:,}", next_.replace("end", "start", 1), STORED)
     else:

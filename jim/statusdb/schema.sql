@@ -257,6 +257,8 @@ CREATE TABLE piece (
     attempts INTEGER NOT NULL DEFAULT 0, -- in earlier waves
     reason TEXT NOT NULL DEFAULT '',    -- why it failed
     kind TEXT NOT NULL DEFAULT '',
+    ended REAL NOT NULL DEFAULT 0,      -- when it failed or was completed, in seconds since 1970
+    again INTEGER NOT NULL DEFAULT 0,   -- 1: it was tried again after a bad time
     PRIMARY KEY (task, p)
 ) WITHOUT ROWID;
 CREATE INDEX piece_ready ON piece (task, p) WHERE state = 'ready';

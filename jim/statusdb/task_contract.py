@@ -166,6 +166,12 @@ class TaskStore(Protocol):
     def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
         """Return the failed pieces."""
 
+    def failed_since(self, task: int, since: float) -> list[PieceRow]:
+        """Return the pieces that have failed since a time, and were not tried again after a bad time before."""
+
+    def are_tried_again(self, task: int, numbers: Iterable[int]) -> None:
+        """Record that these pieces were tried again after a bad time."""
+
     def pieces_of_wave(self, task: int, w: int) -> list[PieceRow]:
         """Return the pieces that a wave has, by their local jobs."""
 

@@ -168,6 +168,8 @@ class PieceRow(NamedTuple):
     attempts: int
     reason: str
     kind: Kind
+    ended: float = 0.0  # in seconds since 1970
+    again: int = 0  # 1: it was tried again after a bad time
 
 
 class Part(NamedTuple):

@@ -28,8 +28,9 @@ BEHIND = (
 
 
 def _piece(row: Sequence[Any]) -> PieceRow:
-    task, p, grp, state, record, wave, n, attempts, reason, kind = row
-    return PieceRow(task, p, grp, PieceState(state), json.loads(record), wave, n, attempts, reason, Kind(kind))
+    task, p, grp, state, record, wave, n, attempts, reason, kind, ended, again = row
+    known = task, p, grp, PieceState(state), json.loads(record), wave, n, attempts
+    return PieceRow(*known, reason, Kind(kind), ended, again)
 
 
 def _wave(row: Sequence[Any]) -> Wave:
@@ -99,6 +100,19 @@ class Waves(Pools):
         sql = "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' ORDER BY p LIMIT ?"
         return list(map(_piece, self.db.execute(sql, (task, limit))))
 
+    def failed_since(self, task: int, since: float) -> list[PieceRow]:
+        """Return the pieces that have failed since a time, and were not tried again after a bad time before."""
+        sql = (
+            "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' AND ended >= ? "
+            "AND again = 0 ORDER BY p"
+        )
+        return list(map(_piece, self.db.execute(sql, (task, since))))
+
+    def are_tried_again(self, task: int, numbers: Iterable[int]) -> None:
+        """Record that these pieces were tried again after a bad time."""
+        sql = "UPDATE piece SET again = 1 WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+        self.db.execute(sql, (task, ids(numbers)))
+
     def pieces_of_wave(self, task: int, w: int) -> list[PieceRow]:
         """Return the pieces that a wave has, by their local jobs."""
         sql = "SELECT * FROM piece INDEXED BY piece_in_wave WHERE task = ? AND wave = ? AND wave > 0 ORDER BY n"
@@ -150,8 +164,8 @@ class Waves(Pools):
             live = (end.state in LIVE_PIECES) - (was in LIVE_PIECES)
             failed = (end.state == PieceState.FAILED) - (was == PieceState.FAILED)
             self._count_pieces(task, json.loads(those), live=live, failed=failed)
-        change = f"UPDATE piece SET state = ?, reason = ?, kind = ? WHERE {which}"
-        values = (end.state, end.reason, end.kind, task, ids(numbers))
+        change = f"UPDATE piece SET state = ?, reason = ?, kind = ?, ended = ? WHERE {which}"
+        values = (end.state, end.reason, end.kind, self.clock.steady(), task, ids(numbers))
         self.db.execute(change, values)
         self._derive_items(task, [item for item, _ in self.db.execute(ITEMS_OF, (task, ids(numbers)))])
 

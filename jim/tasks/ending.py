@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
-from jim.model import Step, Verb
+from jim.model import Kind, Step, Verb
 from jim.statusdb.task_rows import Ended, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
+from jim.tasks.following import unsettle
 from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import read
 
-Wish = Callable[[Any, GridJob, Verb, str], None]  # the keeper fulfils a wish for a whole grid job, as somebody asked
+Wish = Callable[
+    [Any, GridJob, Verb, str, Sequence[int]], None
+]  # the keeper fulfils a wish for a whole grid job, as somebody asked
 
 
 def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
@@ -29,12 +33,38 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
         with suppress(UnknownJob):  # the keeper has not taken it from the inbox yet
             job = keeper.store.grid_job(wave.grid)
             if wave.ending and job.wish != Verb.CANCEL and job.step is not Step.FINISHED:
-                wish(keeper, job, Verb.CANCEL, f"{_who(keeper, task, wave.ending)}, by task {task.name}: {wave.ending}")
+                wish(
+                    keeper,
+                    job,
+                    Verb.CANCEL,
+                    f"{_who(keeper, task, wave.ending)}, by task {task.name}: {wave.ending}",
+                    (),
+                )
             elif not wave.t and not wave.ending:
                 _let_follow(keeper, task, job, wish)
                 room.give(job)
+    if task.state is TaskState.RUNNING and task.throttle.get("again"):
+        _try_again(keeper, task, wish)
     if task.state is TaskState.RUNNING and task.throttle.get("suspend"):
         keeper.store.set_task(task.id, throttle={**task.throttle, "suspend": 0})
+
+
+def _try_again(keeper: Keeper, task: Task, wish: Wish) -> None:
+    """Try once again what has failed in a bad time that is over."""
+    pieces = keeper.store.failed_since(task.id, float(task.throttle["again"]))
+    able = [each for each in pieces if each.kind not in (Kind.CANCELLED, Kind.NOT_MADE)]
+    grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
+    with keeper.store.transaction():
+        keeper.store.set_task(task.id, throttle={**task.throttle, "again": 0.0})
+        keeper.store.are_tried_again(task.id, [each.p for each in able])
+        for w in {each.wave for each in able}:
+            with suppress(UnknownJob):  # its grid job was removed
+                job = keeper.store.grid_job(grids[w])
+                numbers = [each.n for each in able if each.wave == w]
+                wish(keeper, job, Verb.RETRY, f"task {task.name}: the bad time is over", numbers)
+                unsettle(keeper, job)
+        if able:
+            keeper.store.note_task(task.id, "tried again", f"{len(able)} pieces that had failed in the bad time")
 
 
 def _who(keeper: Keeper, task: Task, verb: str) -> str:
@@ -57,9 +87,9 @@ def _let_follow(keeper: Keeper, task: Task, job: GridJob, wish: Wish) -> None:
     """Suspend a grid job with its task, or let it go on with it."""
     suspend = bool(task.throttle.get("suspend"))
     if suspend and task.state is TaskState.PAUSED and not job.wish and job.step in (Step.SPLIT, Step.ACTIVE):
-        wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused")
+        wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused", ())
     elif suspend and task.state is TaskState.RUNNING and job.wish == Verb.SUSPEND:
-        wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed")
+        wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed", ())
 
 
 class _Budget:
@@ -68,7 +98,7 @@ class _Budget:
     def __init__(self, keeper: Keeper, task: Task) -> None:
         self._keeper = keeper
         sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
-        most = 0 if task.state is TaskState.PAUSED else task.throttle["at_once"]
+        most = 0 if task.state is TaskState.PAUSED else read(task.throttle).allowance
         self._left = most if sent > most else None
 
     def give(self, job: GridJob) -> None:

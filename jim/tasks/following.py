@@ -9,6 +9,7 @@ from jim.doors import inbox
 from jim.jobs import GridJob, LocalJob
 from jim.model import FROZEN, Kind, State, Step, Verb, Witness
 from jim.statusdb.task_rows import Ended, PieceRow, PieceState, TaskState, Wave, WaveState
+from jim.tasks.counting import count_ends, ends_in
 from jim.tasks.keeping import Keeper
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ def _follow(keeper: Keeper, wave: Wave) -> None:
             changed = {line.n for line in lines if line.n is not None}
             pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)}
             _take(keeper, wave, job, pieces, changed)
+            count_ends(keeper, wave.task, list(ends_in(keeper, wave, lines)))
         left = sum(each.state is PieceState.SENT for each in keeper.store.pieces_of_wave(wave.task, wave.w))
         done = job.step is Step.FINISHED and (wave.t or not left)
         state = WaveState.SETTLED if done else WaveState.HANDED_IN
@@ -76,7 +78,8 @@ def _end(keeper: Keeper, piece: PieceRow, job: GridJob, local: LocalJob) -> Iter
     if local.state is State.COMPLETED:
         state = PieceState.COMPLETED
     elif local.state.final:
-        state, kind = PieceState.FAILED, local.kind
+        state = PieceState.FAILED
+        kind = Kind.CANCELLED if local.state is State.KILLED else local.kind
         reason = cancelled(keeper, job, local.n) or local.reason if local.state is State.KILLED else local.reason
     if state != piece.state or reason != piece.reason:
         yield Ended(piece.p, state, reason, kind)

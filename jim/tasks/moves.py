@@ -8,6 +8,7 @@ from jim.errors import JimError, StoreError
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import ending, trying
 from jim.tasks.concluding import conclude
+from jim.tasks.counting import tick
 from jim.tasks.following import follow
 from jim.tasks.handing_in import hand_in
 from jim.tasks.keeping import Keeper
@@ -64,8 +65,9 @@ class Tasks:
         if task.state is TaskState.TESTING:
             when = min(self.looking.look(keeper, task), trying.go_on(keeper, task, self.looking.looked(keeper, task)))
         elif task.state is TaskState.RUNNING:
+            when = tick(keeper, task.id)
             planned = self.planning.plan(keeper, task)
-            when = min(self.looking.look(keeper, task), planned)
+            when = min(when, self.looking.look(keeper, task), planned)
             if planned > keeper.clock.boot():  # what is planned at once may be in the same wave
                 when = min(when, self.releasing.release(keeper, task))
         when = min(when, hand_in(keeper, task))

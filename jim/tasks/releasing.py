@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 
 from jim.model import State
+from jim.seeds import seed_of
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
 from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import read
 from jim.tasks.waves import Load, sha256_of, weight
 
 log = logging.getLogger(__name__)
@@ -24,8 +26,8 @@ class Room:
         self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
         self.waves = [each for each in keeper.store.live_waves(task.id) if not each.t]
         queued = sum(_not_started(keeper, each) for each in self.waves)
-        self.at_once = task.throttle["at_once"]
-        self.free = max(0, min(self.at_once - self.sent, task.throttle["queued"] - queued))
+        self.throttle = read(task.throttle)
+        self.free = max(0, min(self.throttle.allowance - self.sent, self.throttle.queued - queued))
 
     def crowded(self, keeper: Keeper) -> bool:
         """Tell whether too many waves are not settled."""
@@ -55,12 +57,30 @@ class Releasing:
     def release(self, keeper: Keeper, task: Task) -> float:
         """Make a wave of ready pieces, if that is worth while now; return when to ask again."""
         room = Room(keeper, task)
+        if task.state is not TaskState.RUNNING or not room.ready or room.crowded(keeper):
+            return NEVER
+        if room.throttle.bad and room.throttle.at_once and (room.free <= 0 or room.throttle.allowance == 1):
+            return self._probe(keeper, task, room)
         most = min(room.free, room.ready)
-        if task.state is not TaskState.RUNNING or most <= 0 or room.crowded(keeper):
+        if most <= 0:
             return NEVER
         due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])
-        if room.sent and most < room.at_once / 4 and keeper.clock.boot() < due:
+        if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:
             return due
+        return self._release(keeper, task, most)
+
+    def _probe(self, keeper: Keeper, task: Task, room: Room) -> float:
+        """Release one piece from time to time while most fail, in no rhythm, and never many at once."""
+        seconds = room.throttle.probe_seconds
+        pause = seconds * (0.75 + 0.5 * (seed_of(task.nonce, task.next_wave, 1) % 1000) / 1000)
+        due = self._last.get(task.id, 0.0) + pause
+        if keeper.clock.boot() < due:
+            return due
+        if room.sent > room.throttle.allowance:
+            return keeper.clock.boot() + pause
+        return self._release(keeper, task, 1)
+
+    def _release(self, keeper: Keeper, task: Task, most: int) -> float:
         loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
         w = task.next_wave
         keeper.store.intend_wave(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))

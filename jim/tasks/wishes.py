@@ -14,6 +14,7 @@ from jim.tasks import kept, pool_wishes
 from jim.tasks.effects import TaskVerb, pool_of, refusal
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import Throttle, read, resumed
 from jim.tasks.words import THROTTLE
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,9 @@ def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
     """Store all tasks of a file, or none of them."""
     with keeper.store.part():
         for each in content["tasks"]:
-            throttle = {name: each["spec"]["release"][name] for name in THROTTLE}
+            release = each["spec"]["release"]
+            limits = {name: release[name] for name in (*THROTTLE, "probe_seconds")}
+            throttle = Throttle(**limits)._asdict()
             told = (each["name"], each["nonce"], content["owner"], each["spec"], each["digest"])
             if not keeper.store.add_task(*told, throttle, by):
                 log.warning("task %s: created already, with the same or with other content", each["name"])
@@ -84,7 +87,9 @@ def _end_waves(keeper: Keeper, task: Task, ending: str) -> None:
 
 
 def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
-    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="")
+    """Let a task go on; its allowance begins anew."""
+    anew = resumed(read(task.throttle))._asdict()
+    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=anew)
 
 
 def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:

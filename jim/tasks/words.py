@@ -71,10 +71,12 @@ TEST = {
 }
 RELEASE = {
     "at_once": Word("whole", "most pieces on the way", default=1000),
+    "first": Word("whole", "most pieces on the way at the beginning", least=1, default=5),
+    "probe_seconds": Word("number", "seconds between two probes while most attempts fail", least=1, default=600),
     "queued": Word("whole", "most pieces on the way that have not started", least=1, default=1000),
     "every_seconds": Word("number", "seconds between two small waves", default=60),
 }
-THROTTLE = ("at_once", "queued")  # what `jim task throttle` changes
+THROTTLE = ("at_once", "queued", "first")  # what `jim task throttle` changes
 # Words that are decided upon, and come later; each by its place.
 LATER = {
     "model": "a task file with holes",
@@ -91,8 +93,6 @@ LATER = {
     "source.when_broken": "promises",
     "source.closed_after_seconds": "closing by time",
     "split.adapt": "sizes that JIM finds out",
-    "release.first": "an allowance that grows",
-    "release.probe_seconds": "an allowance that grows",
     "release.disk_gb": "a limit on the disk",
 }
 ELSEWHERE = {  # attributes of a request that a task has in other places

@@ -118,7 +118,11 @@ IDEALIZER = {"jim.idealizer", "jim.adapters"}
 DOORS = {"jim.doors"} | WORK | WORKDIR | STATUSDB
 TASKS = {"jim.tasks", "jim.doors.inbox", "jim.doors.intake", "jim.workdir.submission"} | WORK | STATUSDB
 KEEPER = {"jim.keeper"} | DOORS | IDEALIZER | TASKS
-READING = {"jim.reading", "jim.doors.inbox", "jim.work", "jim.request", "jim.tasks.on_waves"} | STATUSDB | WORKDIR
+READING = (
+    {"jim.reading", "jim.doors.inbox", "jim.work", "jim.request", "jim.tasks.on_waves", "jim.tasks.throttle"}
+    | STATUSDB
+    | WORKDIR
+)
 
 MAY_IMPORT = [
     ("jim/__init__.py", set()),

@@ -107,7 +107,7 @@ def _limit(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if name not in THROTTLE or not value.isdecimal() or len(value) > 9:
         raise BadRequest(f"{text!r}: expected {' or '.join(f'{each}=N' for each in THROTTLE)}, N a whole number")
-    if name == "queued" and not int(value):
+    if name in ("queued", "first") and not int(value):
         raise BadRequest(f"{text}: must be 1 or more")
     return name, int(value)
 

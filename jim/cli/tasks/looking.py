@@ -16,6 +16,7 @@ from jim.reading.quantities import ago, counted, how_many
 from jim.reading.task_waits import of_piece, waits
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import ItemState, Task
+from jim.tasks.throttle import in_words, read
 
 MOST_ITEMS = 10_000
 LINES = 20  # of a journal
@@ -63,7 +64,7 @@ def row(told: Mapping[str, Any]) -> tuple[object, ...]:
     pieces, sent = told["pieces"], told["on_the_way"]
     state = told["state"] if not told["outcome"] else f"{told['state']}: {told['outcome']}"
     way = f"{sent:,} ({told['queued']:,} queued)" if sent else "0"
-    throttle = f"{told['throttle']['at_once']:,} at once"
+    throttle = in_words(read(told["throttle"]))
     is_open = "yes" if told["open"] else "-"
     return (
         *(told["name"], state, is_open, items_in_words(told["items"]), pieces_in_words(told, is_open == "yes")),
@@ -105,7 +106,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
         ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
-        ("throttle", f"at_once {task.throttle['at_once']:,}, queued {task.throttle['queued']:,}"),
+        ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
     ]
     facts(rows)
     _say_sources(told["sources"])

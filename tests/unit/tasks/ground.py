@@ -9,7 +9,7 @@ from textwrap import dedent
 from jim.doors import inbox
 from jim.model import State
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import creating
+from jim.tasks import creating, words
 from jim.tasks.effects import TaskVerb
 from tests.stand_ins import World
 
@@ -24,6 +24,8 @@ class Ground(World):
         self.place = place
         self.diary: list[tuple[str, ...]] = []  # the arguments of each payload that has ended well
         self.seeds: list[str] = []  # of each payload that was started
+        # Most tests are about something else: the allowance is large from the beginning.
+        monkeypatch.setitem(words.RELEASE, "first", words.RELEASE["first"]._replace(default=1000))
         super().__init__(place, monkeypatch, **settings)
 
     # What people do

@@ -194,6 +194,58 @@ def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
     assert ground.done() == {"a": 1, "b/c": 1}
 
 
+def test_34_the_allowance_grows_by_ten_while_all_goes_well(ground):
+    ground.start(events(180, 1, "release = { first = 5, at_once = 60, every_seconds = 0 }"))
+    most = [0]
+
+    def goes_on():
+        ground.work()
+        sent = ground.counts("pieces").get("sent", 0)
+        if sent != most[-1]:
+            most.append(sent)
+        return ground.task().state is TaskState.FINISHED
+
+    ground.until(goes_on, rounds=600)
+    assert whole(ground.ranges(), 1, 180)
+    assert most[1] == 5
+    assert 50 in most
+    assert max(most) == 60
+
+
+def test_36_a_task_of_which_all_fails_pauses_by_itself_and_goes_on_when_told(ground, tmp_path):
+    names = [f"/data/{n:03}" for n in range(100)]
+    ground.start(files(tmp_path, *names, more="release = { first = 5, probe_seconds = 600 }"))
+    began = ground.clock.now
+
+    def fails():
+        ground.work(code=3)
+        return ground.task().state is TaskState.PAUSED
+
+    ground.until(fails, seconds=60.0, rounds=1000)
+    assert ground.task().reason == "by itself: 20 in a row: exit 3"
+    assert ground.counts("pieces")["failed"] <= 40
+    assert ground.clock.now - began >= 3 * 3600
+    assert ground.task().throttle["a"] == 1
+    ground.ask("resume")
+    assert ground.task().throttle["a"] in (0, 5), "it begins at first again"
+
+
+def test_35_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_path):
+    names = [f"/data/{n:03}" for n in range(60)]
+    ground.start(files(tmp_path, *names, more="release = { first = 10, probe_seconds = 60, every_seconds = 0 }"))
+
+    def until_bad():
+        ground.work(code=3)
+        return ground.task().throttle.get("bad")
+
+    ground.until(until_bad, seconds=10.0)
+    assert ground.counts("pieces")["failed"] >= 10
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert any(line.startswith("tried again: ") for line in ground.journal())
+    assert ground.task().outcome == "completed"
+
+
 def test_37_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, more="release = { at_once = 4, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)

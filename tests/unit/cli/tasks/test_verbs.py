@@ -127,7 +127,11 @@ def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim)
     [
         (("status", "no"), 4, "jim: there is no task 'no' in "),
         (("show", "mc/99"), 4, "jim: there is no piece mc/99: mc has 0\n"),
-        (("throttle", "mc", "speed=3"), 2, "jim: 'speed=3': expected at_once=N or queued=N, N a whole number\n"),
+        (
+            ("throttle", "mc", "speed=3"),
+            2,
+            "jim: 'speed=3': expected at_once=N or queued=N or first=N, N a whole number\n",
+        ),
         (("throttle", "mc", "queued=0"), 2, "jim: queued=0: must be 1 or more\n"),
         (("create", "/no/such"), 2, "jim: cannot read the task file: /no/such: No such file or directory\n"),
         ((), 2, "jim: the following arguments are required: "),

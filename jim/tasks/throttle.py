@@ -1,0 +1,124 @@
+"""The throttle of a task: how many pieces may be on the way, found out by how attempts end. All of it is pure.
+
+The allowance `a` begins small. It grows while attempts end well, and shrinks while most of them fail; then a few pieces
+go on probing, so that a task finds out by itself when a storage is back. If all goes wrong for hours, the task pauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+FEWEST, MOST = 5, 50  # attempts that have to end before a decision
+GOOD, FAIR = 0.1, 0.5  # shares of failed attempts: up to the first it grows, above the second it shrinks
+IN_A_ROW = 20  # failures of probes, after which a task pauses by itself
+NAMES = ("at_once", "queued", "first")
+
+
+class Throttle(NamedTuple):
+    """The limits of a task, and what is known of how its attempts end."""
+
+    at_once: int  # most pieces on the way, whatever goes well
+    queued: int
+    first: int = 5  # the allowance at the beginning
+    probe_seconds: float = 600.0
+    a: int = 0  # the allowance; 0: as at the beginning
+    fast: int = 1  # 1: it grows by ten, until the first decision that is not good
+    good: int = 0  # attempts that have ended well since the allowance changed
+    ended: int = 0  # attempts that count, since the last decision
+    failed: int = 0  # of these
+    decided: float = 0.0  # when the last decision fell, in seconds since 1970
+    bad: float = 0.0  # since when most attempts fail; 0: they do not
+    shrunk: int = 0  # the first wave released since the allowance shrank: older ones say nothing of now
+    alone: int = 0  # the first wave released at an allowance of one; 0: it is larger
+    row: int = 0  # failures in a row of such waves
+    again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
+    suspend: int = 0  # 1: a pause suspends what is on the way
+
+    @property
+    def allowance(self) -> int:
+        """Return how many pieces may be on the way."""
+        return min(self.a or self.first, self.at_once)
+
+
+class End(NamedTuple):
+    """An attempt that has ended."""
+
+    wave: int
+    well: bool
+    reason: str = ""
+
+
+class Decided(NamedTuple):
+    """What follows from the ends of attempts."""
+
+    throttle: Throttle
+    told: str = ""  # for the journal
+    paused: str = ""  # why the task pauses by itself
+
+
+def read(stored: Mapping[str, Any]) -> Throttle:
+    """Read a throttle from plain values."""
+    return Throttle(**{name: value for name, value in stored.items() if name in Throttle._fields})
+
+
+def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float) -> Decided:
+    """Count attempts that have ended; return the new state, and what was decided by the way."""
+    told, paused = list[str](), ""
+    state = state._replace(a=state.a or state.first, decided=state.decided or now)
+    for end in ends:
+        state = _counted(state, end)
+        if state.row >= IN_A_ROW and not paused:
+            paused = f"by itself: {IN_A_ROW} in a row: {end.reason}"
+            state = state._replace(row=0)
+        if state.ended >= max(FEWEST, min(state.a, MOST)):
+            state, words = _decide(state, next_wave, now)
+            told += [words] if words else []
+    if state.ended and now - state.decided >= state.probe_seconds:
+        state, words = _decide(state, next_wave, now)
+        told += [words] if words else []
+    return Decided(state, "; ".join(told), paused)
+
+
+def _counted(state: Throttle, end: End) -> Throttle:
+    """Count one attempt. A success of a piece from before the trouble says nothing of now."""
+    if end.well and end.wave < state.shrunk:
+        return state
+    row = state.row
+    if state.alone and end.wave >= state.alone:
+        row = 0 if end.well else state.row + 1
+    good, failed = state.good + end.well, state.failed + (not end.well)
+    return state._replace(ended=state.ended + 1, good=good, failed=failed, row=row)
+
+
+def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]:
+    """Change the allowance by the share of failed attempts; return also words."""
+    share, before = state.failed / state.ended, state
+    words = f"{state.failed} of {state.ended} attempts failed: "
+    state = state._replace(ended=0, failed=0, decided=now)
+    if share > FAIR:
+        a = max(1, state.a // 2)
+        alone = (state.alone or next_wave) if a == 1 else 0
+        bad = state.bad or before.decided
+        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, alone=alone)
+        return state, f"{words}allowance {before.a:,} → {a:,}"
+    if share > GOOD:
+        return state._replace(fast=0), ""
+    state = state._replace(bad=0.0, again=state.again or state.bad)
+    if state.good >= state.a:
+        a = min(state.a * (10 if state.fast else 2), max(state.at_once, 1))
+        state = state._replace(a=max(a, 1), good=0, alone=0 if a > 1 else state.alone, row=0)
+    change = f"{words}allowance {before.a:,} → {state.a:,}" if state.a != before.a else ""
+    ended = "the bad time is over" if before.bad else ""
+    return state, "; ".join(filter(None, (change, ended)))
+
+
+def resumed(state: Throttle) -> Throttle:
+    """Return the throttle of a task that goes on after a pause: the allowance begins anew."""
+    return Throttle(state.at_once, state.queued, state.first, state.probe_seconds, suspend=state.suspend)
+
+
+def in_words(state: Throttle) -> str:
+    """Return how the allowance is, for people."""
+    how = "failing" if state.bad else "growing" if state.allowance < state.at_once else "steady"
+    return f"{state.allowance:,} of {state.at_once:,}, {how}"

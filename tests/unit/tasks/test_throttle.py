@@ -1,0 +1,118 @@
+"""The throttle on its own: what it allows after attempts that end well or badly; and two stories of whole sites."""
+
+from __future__ import annotations
+
+import heapq
+import random
+
+from jim.tasks.throttle import End, Throttle, count, in_words, read, resumed
+
+NEW = Throttle(at_once=2000, queued=2000)
+
+
+def ended(state, *, well=0, badly=0, wave=1, next_wave=2, now=1000.0):
+    return count(state, [End(wave, False, "exit 3")] * badly + [End(wave, True)] * well, next_wave, now)
+
+
+def test_34_it_grows_by_ten_while_all_goes_well_and_never_beyond_at_once():
+    state, seen = NEW, [NEW.allowance]
+    for _ in range(4):
+        while (after := ended(state, well=1).throttle).a == (state.a or state.first):
+            state = after
+        state = after
+        seen.append(state.allowance)
+        if state.a == 2000:
+            break
+    assert seen == [5, 50, 500, 2000]
+    assert in_words(state) == "2,000 of 2,000, steady"
+
+
+def test_34_after_the_first_failures_it_doubles():
+    state = ended(NEW, well=4, badly=1).throttle
+    assert (state.a, state.fast, state.bad) == (5, 0, 0.0), "a fifth of five failed: it stays"
+    assert ended(state, well=10).throttle.a == 10
+
+
+def test_it_shrinks_when_most_fail_and_begins_a_bad_time():
+    state = NEW._replace(a=500, decided=900.0)
+    done = ended(state, badly=50)
+    assert (done.throttle.a, done.throttle.bad, done.throttle.shrunk) == (250, 900.0, 2)
+    assert done.told == "50 of 50 attempts failed: allowance 500 → 250"
+    assert in_words(done.throttle) == "250 of 2,000, failing"
+
+
+def test_what_was_released_before_it_shrank_ends_well_and_says_nothing():
+    state = ended(NEW._replace(a=500, decided=900.0), badly=50, next_wave=7).throttle
+    assert ended(state, well=1000, wave=6).throttle == state
+    assert ended(state, badly=1, wave=6).throttle.failed == 1, "failures always count"
+    assert ended(state, well=1, wave=7).throttle.ended == 1
+
+
+def test_one_attempt_decides_once_the_time_of_a_probe_has_passed():
+    state = NEW._replace(a=8, decided=1000.0)
+    assert ended(state, badly=1, now=1599.0).throttle.a == 8
+    assert ended(state, badly=1, now=1600.0).throttle.a == 4
+
+
+def test_36_twenty_failed_probes_in_a_row_pause_the_task():
+    state = NEW._replace(a=1, alone=1, bad=1.0, decided=1.0)
+    for n in range(19):
+        done = ended(state, badly=1, now=1000.0 + 600 * n)
+        assert not done.paused
+        state = done.throttle
+    done = ended(state, badly=1, now=20_000.0)
+    assert done.paused == "by itself: 20 in a row: exit 3"
+    assert resumed(done.throttle).allowance == 5
+
+
+def test_a_success_begins_the_row_anew_and_ends_the_bad_time():
+    state = NEW._replace(a=1, alone=1, bad=700.0, decided=1.0, row=19, shrunk=1, fast=0)
+    done = ended(state, well=1)
+    assert (done.throttle.a, done.throttle.alone, done.throttle.row, done.throttle.bad) == (2, 0, 0, 0.0)
+    assert done.throttle.again == 700.0
+    assert done.told.endswith("the bad time is over")
+
+
+def test_it_is_stored_as_plain_values():
+    state = ended(NEW, well=7).throttle
+    assert read(state._asdict() | {"of a later version": 1}) == state
+
+
+def story(fails, hours, seconds, pieces=100_000):
+    """Play a site: pieces take so long, and those begun at some times fail within 5 s. Return failures and the end."""
+    chance, now, state = random.Random(7), 0.0, NEW
+    on_the_way, wave, failures, done, probe = [], 1, 0, 0, 0.0
+    while now < hours * 3600 and done < pieces:
+        free = state.allowance - len(on_the_way)
+        probing = state.bad and (free <= 0 or state.a == 1)
+        if probing:
+            free = int(now >= probe and len(on_the_way) < state.allowance + 1)
+        for _ in range(max(0, free)):
+            bad = fails(now)
+            heapq.heappush(on_the_way, (now + (5 if bad else seconds * chance.uniform(0.7, 1.3)), not bad, wave))
+        if free > 0:
+            wave, probe = wave + 1, now + state.probe_seconds
+        now += 10
+        ends = []
+        while on_the_way and on_the_way[0][0] <= now:
+            _, well, of = heapq.heappop(on_the_way)
+            ends.append(End(of, well, "" if well else "storage"))
+            failures, done = failures + (not well), done + well
+        result = count(state, ends, wave, now)
+        state = result.throttle
+        if result.paused:
+            return failures, now, "paused"
+    return failures, now, state.a
+
+
+def test_35_a_storage_that_dies_for_an_hour_costs_few_attempts_and_nobody_has_to_do_anything():
+    failures, _, allowance = story(lambda now: 4 * 3600 <= now < 5 * 3600, hours=9, seconds=3600)
+    assert failures <= 1000
+    assert allowance > 100, "it grows again"
+
+
+def test_36_what_always_fails_costs_few_pieces_and_pauses_late():
+    failures, now, end = story(lambda now: True, hours=24, seconds=3600)
+    assert end == "paused"
+    assert failures <= 40
+    assert now >= 3.3 * 3600
