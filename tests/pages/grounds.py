@@ -57,7 +57,7 @@ def record(mark: str, index: int, n: int, attempt: int, host: str, begun: float,
     return (
         f"jim-exit 1\nmark {mark}\nindex {index}\nnonce 5e0c\nn {n}\nattempt {attempt}\nhost {host}\n"
         f"batch 4711_{index}\nstarted {started}\nended {ended}\ncpu {0.94 * seconds:.2f}\nup {seconds:.1f}\n"
-        f"code {code}\nsignal -\nreason -\nrecovery -\nend\n"
+        f"code {code}\nsignal -\nreason -\nrecovery -\npeak 1536000 sampled\nend\n"
     )
 
 

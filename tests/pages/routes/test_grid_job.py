@@ -155,6 +155,8 @@ def test_78_without_completions_there_are_no_quartiles_and_no_end(ground: Ground
     assert not page.all("section", **{"data-part": "pace"})
     ended(ground, 2, 5, 60)
     assert "run time 400 | 400 | 400 s" in person.page("/jobs/2").text.replace("400 400 400", "400 | 400 | 400")
+    memory = "memory 1,500 1,500 1,500 MB 5 of 5 sampled, which may be less than the peak"
+    assert memory in person.page("/jobs/2").text
     assert "Quartiles of 5 completed attempts" in person.page("/jobs/2").text
     assert "Ends about" not in person.page("/jobs/2").text
 

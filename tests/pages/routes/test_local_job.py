@@ -20,6 +20,7 @@ def test_a_local_job_tells_each_attempt_with_its_evidence(ground: Ground, person
         "Exit 3",
         "Ran 6 min 40 s",
         "CPU 6 min 16 s, 94 %",
+        "Memory 1,500 MB or more",
         "events 1–250",
         "submitted → failed",
     ):
