@@ -8,16 +8,18 @@ import pwd
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from select import select
+from typing import IO, Any, NoReturn
 
 from jim.model import MARK_VARIABLE, Answer
 
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 HOME = str(Path(__file__).resolve().parents[1])  # directory of the package that runs
 LONGEST_OUTPUT = 256 * 1024 * 1024  # a longer answer is garbage, and must not fill the memory
+END = b"\0end\0"  # of the answer of a forked process
 LOOK_SECONDS = 0.2  # seconds between two looks at the size of a running command's output
 
 
@@ -113,6 +115,48 @@ def attend(command: Sequence[str], *, env: Mapping[str, str], alone: bool) -> in
         except KeyboardInterrupt:  # without `alone`, it has got that itself
             if alone:
                 os.killpg(process.pid, signal.SIGTERM)
+
+
+def forked(answer: Callable[[], bytes], then: Callable[[], object], limit: float) -> bytes | None:
+    """Call a function in a forked process, and return its answer; None: it failed, or took longer than the limit.
+
+    Then that process goes on alone. It may become another account first: what it reads cannot hang this process.
+    """
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os.close(reading)
+        _answer_and_leave(answer, then, writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor
+        said = _until(pipe, time.monotonic() + limit)
+    if not said.endswith(END):
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)  # a process that is stuck in the kernel is not waited for
+        return None
+    return said[: -len(END)]
+
+
+def _answer_and_leave(answer: Callable[[], bytes], then: Callable[[], object], writing: int) -> NoReturn:
+    try:
+        with open(writing, "wb") as pipe:
+            pipe.write(answer() + END)
+        then()
+    finally:
+        os._exit(0)  # this process has no part in what the other one has begun
+
+
+def _until(pipe: IO[bytes], end: float) -> bytes:
+    said = bytearray()
+    while (left := end - time.monotonic()) > 0 and select([pipe], [], [], left)[0]:
+        part = os.read(pipe.fileno(), 65_536)
+        if not part:
+            break
+        said += part
+    return bytes(said)
 
 
 def end_marked(mark: str, id_variable: str) -> list[int]:

@@ -14,7 +14,7 @@ from jim.model import NO_REASON, NOTHING, Kind, Piece, Reason, State, Step, Subm
 HELD = math.inf  # the due time of a local job that JIM holds until a person decides
 # The names of a payload's variables that tell who has sent it, or hold a secret.
 PRIVATE = re.compile(
-    r"contact|credential|passw|proxy|secret|token|voms|x509|(?:^|_)(?:dn|vo|fqans?)(?:_|$)", re.IGNORECASE
+    r"contact|credential|grid_global|passw|proxy|secret|token|voms|x509|(?:^|_)(?:dn|vo|fqans?)(?:_|$)", re.IGNORECASE
 )
 NOT_SHOWN = "(not shown)"
 OF_TASK = "task:"  # the first letters of the keys of grid jobs that tasks hand in

@@ -60,11 +60,14 @@ def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
     """Return the key of the grid job that a submission means, and the grid job that must finish first; 0: none."""
     if not key:
         return f"by-hand-{os.urandom(12).hex()}", 0
-    if not door.has_generations:
+    if not (door.has_generations or door.resumes):
         return key, 0
     from jim.doors import generations  # most doors need none of this module
 
-    key = generations.current(state, key, door.name)
+    if door.has_generations:
+        key = generations.current(state, key, door.name)
+    else:
+        key = generations.key_of(key, generations.last(state, key))
     return key, generations.before(state, key)
 
 

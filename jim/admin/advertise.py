@@ -10,7 +10,7 @@ from typing import Any
 
 from jim import __version__
 from jim.adapters.capacity import Room
-from jim.admin.gram_service import job_types
+from jim.admin.known_types import job_types
 from jim.clock import Clock
 from jim.idealizer.channel import Channel
 from jim.keeper.opening import adapter_of

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.home import HOME, closed_place
+from jim.admin.known_types import job_types
 from jim.command import run
 from jim.doors.gram.day_files import A_DAY, make_days
 from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
-from jim.errors import BadRequest, BadSite
+from jim.errors import BadSite
 from jim.files import replace_durably
 from jim.handlers.base import COMMON, Attribute
-from jim.request import HANDLERS, handler_of
+from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES
 from jim.request.languages import plain
 from jim.site import file as site_file
@@ -44,22 +45,6 @@ SHARED = {"arguments", "environment", "queue"}
 
 
 # The attributes that a gatekeeper accepts
-
-
-def job_types(own: str = "") -> list[str]:
-    """List JIM's job types and the site's own."""
-    ours = sorted(each.stem for each in HANDLERS.glob("[a-z]*.py") if each.stem != "base")
-    found = sorted(Path(own).rglob("*.py")) if own else []
-    names = (".".join(each.relative_to(own).with_suffix("").parts) for each in found)
-    return ours + [name for name in names if "." in name and _is_job_type(name, own)]
-
-
-def _is_job_type(name: str, own: str) -> bool:
-    try:
-        handler_of(name, own)
-    except BadRequest:
-        return False
-    return True
 
 
 def rvf(own: str = "") -> str:

@@ -75,6 +75,7 @@ VERBS = {
     "site": Verb("site_verbs", "set up, check or test a site", "jim site check"),
     "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
     "ce": Verb("ce", "connect JIM to an HTCondor-CE, or check the connection", "jim ce check"),
+    "arc": Verb("arc", "connect JIM to an ARC CE, or check the connection", "jim arc check"),
     "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),
 }
 READING = (

@@ -56,6 +56,8 @@ class Door(ABC):
     # Whether a submission after this door's own cancel of its key begins another grid job, the key's next generation.
     # Otherwise each submission with a known key is the same grid job.
     has_generations = False
+    # Whether the door itself begins the next generation of a key (`generations.begin`), so a submission means the last.
+    resumes = False
     # How often the keeper renews the line of progress of a running grid job; 0: polls show none.
     progress_seconds = 0.0
 

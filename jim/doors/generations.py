@@ -42,9 +42,14 @@ def current(state: Path, key: str, door: str) -> str:
     """Return the key of the generation that a submission through a door means; begin one after the door's cancel."""
     generation = last(state, key)
     number = _number(state, key, generation)
-    if number and _is_cancelled(state, number, door):
+    if number and is_cancelled(state, number, door):
         generation = begin(state, key, generation)
     return key_of(key, generation)
+
+
+def number_of_last(state: Path, key: str) -> int:
+    """Return the grid job of the last generation of a gatekeeper's key; 0: there is none, or none any more."""
+    return _number(state, key, last(state, key))
 
 
 def last(state: Path, key: str) -> int:
@@ -85,7 +90,7 @@ def _number(state: Path, key: str, generation: int) -> int:
     return inbox.known(state, key_of(key, generation), {}, None)
 
 
-def _is_cancelled(state: Path, number: int, door: str) -> bool:
+def is_cancelled(state: Path, number: int, door: str) -> bool:
     """Tell whether a door has cancelled a grid job. A wish is in the inbox until the store has it."""
     return _wishes_to_cancel(state, number, door) or _has_been_cancelled(state, number)
 

@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple
 from jim.jobs import GridJob
 
 STREAMS = ("stdout", "stderr")
+EVERYTHING = "./"  # in `Places`: all outputs, each with its own name
 ONE_PROGRAM = "executable"  # the job type of requests that name only a program
 PROGRAMS = (ONE_PROGRAM, "parametric")  # the job types that run any program
 BLOCK = 1024 * 1024
@@ -60,7 +61,7 @@ def _place_files(job: GridJob, packed: IO[bytes], files: dict[str, str], directo
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
     found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
     begun: dict[str, list[Part]] = {}
-    for name, path in files.items():  # stdout and stderr may share a file
+    for name, path in _whole_directories(files, found):  # stdout and stderr may share a file
         if name in found or name in STREAMS:
             begun.setdefault(path, []).extend(sorted(found.get(name, ())))
         elif (beside := Path(packed.name).with_name(name)).is_file() and name in job.result.get("beside", ()):
@@ -68,6 +69,18 @@ def _place_files(job: GridJob, packed: IO[bytes], files: dict[str, str], directo
                 _write(path, _read(file, 0, os.fstat(file.fileno()).st_size), directory)
     for path, parts in begun.items():
         _write(path, contents(packed, parts), directory)
+
+
+def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and paths of outputs; for a name with a slash at its end, those of all outputs below it."""
+    for name, path in files.items():
+        if not name.endswith("/"):
+            yield name, path
+            continue
+        below = "" if name == EVERYTHING else name
+        for each in found:
+            if each.startswith(below) and each not in STREAMS and each not in files:
+                yield each, os.path.join(path, each[len(below) :])  # noqa: PTH118 - texts
 
 
 def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[str, list[Part]]:

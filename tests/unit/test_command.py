@@ -131,3 +131,28 @@ def test_the_job_that_inherited_the_mark_from_its_batch_command_is_spared(sleepe
     job = sleeper(JIM_COMMAND_OF="jim-a-1-1", BATCH_ID="4711")
     assert end_marked("jim-a-1-1", "BATCH_ID") == []
     assert job.poll() is None
+
+
+# A forked process
+
+
+def test_a_forked_process_answers_and_goes_on(tmp_path):
+    done = tmp_path / "done"
+    assert room.forked(lambda: b"answer", done.touch, 20) == b"answer"
+    until = time.monotonic() + 20
+    while not done.exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_forked_process_that_fails_or_takes_too_long_gives_no_answer(tmp_path):
+    def long():
+        (tmp_path / "pid").write_text(str(os.getpid()))
+        time.sleep(60)
+
+    assert room.forked(lambda: b"part" + 1, list, 20) is None
+    assert room.forked(long, list, 0.5) is None
+    until = time.monotonic() + 20
+    while lives(int((tmp_path / "pid").read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.01)

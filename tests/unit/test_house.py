@@ -194,7 +194,6 @@ MENTIONS_GRAM = {
     "jim/doors/contract.py": 1,  # the name of the default door
     "jim/site/settings.py": 2,  # the setting that the door of GRAM reads
     "jim/cli/__init__.py": 1,  # the verb that puts JIM behind GRAM
-    "jim/admin/advertise.py": 1,  # job types are listed there, too
 }
 GRAM = re.compile(r"(?<![a-z])gram(?![a-z])|globus", re.IGNORECASE)
 

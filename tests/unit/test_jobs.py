@@ -33,7 +33,7 @@ def test_a_local_job_that_jim_holds_waits_without_a_due_time(home):
 @pytest.mark.parametrize(
     "name",
     [
-        *("GLOBUS_GRAM_JOB_CONTACT", "X509_USER_DN", "BEARER_TOKEN", "VOMS_FQANS", "OSG_VO", "db_password", "USER_DN"),
+        *("GLOBUS_GRAM_JOB_CONTACT", "GRID_GLOBAL_JOBURL", "X509_USER_DN", "BEARER_TOKEN", "VOMS_FQANS", "OSG_VO", "db_password", "USER_DN"),
         *("MY_SECRET", "Credential", "http_proxy"),
     ],
 )

@@ -1,0 +1,206 @@
+"""Installs, checks and removes the files by which A-REX on this machine finds JIM."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from jim.admin.finding import FAILED, OK, Finding
+from jim.admin.home import HOME, closed_place
+from jim.admin.known_types import job_types
+from jim.command import run
+from jim.doors.arc.request import runtime_of
+from jim.errors import BadSite
+from jim.files import replace_durably
+from jim.request import declarations, handler_of
+from jim.site.file import Site
+
+TYPE = "jim"
+VERBS = ("submit", "cancel", "scan")
+HEAD = "# Written by `jim arc register`."
+MODULE = HOME / "shell/arc/JIMmod.pm"
+PARSER = "lib/arc/arcconfig-parser"
+CONFIGURATION = Path("/etc/arc.conf")
+AGAIN = "run `jim arc register` as root"
+PLAIN = re.compile(r"[A-Z][A-Z0-9_.]*")  # a name that A-REX takes for one of a runtime environment
+
+
+class Places(NamedTuple):
+    """Where A-REX has its things on this machine."""
+
+    location: Path
+    configuration: Path
+    runtimes: Path | None  # directory; None: the configuration names none
+
+    @property
+    def share(self) -> Path:
+        """Return the directory in which A-REX looks for back-ends."""
+        return self.location / "share/arc"
+
+    def script(self, verb: str) -> Path:
+        """Return the path of a script that A-REX calls."""
+        return self.share / f"{verb}-{TYPE}-job"
+
+    @property
+    def module(self) -> Path:
+        """Return the path of the Perl module that A-REX's information provider loads."""
+        return self.share / f"{TYPE.upper()}mod.pm"
+
+
+def places() -> Places:
+    """Find A-REX, and ask its configuration for the directory of runtime environments."""
+    location = Path(os.environ.get("ARC_LOCATION", "/usr"))
+    if not (location / "share/arc/scan-fork-job").exists():
+        raise BadSite(
+            f"{location}/share/arc has no back-ends of A-REX: install nordugrid-arc-arex, or set ARC_LOCATION"
+        )
+    configuration = Path(os.environ.get("ARC_CONFIG", CONFIGURATION))
+    if not configuration.exists():
+        raise BadSite(f"{configuration} does not exist: configure A-REX first, or set ARC_CONFIG")
+    runtimes = setting(location, configuration, "arex", "runtimedir")
+    return Places(location, configuration, Path(runtimes) if runtimes else None)
+
+
+def setting(location: Path, configuration: Path, block: str, name: str) -> str:
+    """Return the value of a setting of A-REX; empty if it has none."""
+    words = [str(location / PARSER), "-c", str(configuration), "-b", block, "-o", name]
+    answer = run(words, limit=20)
+    return answer.out.strip() if answer.code == 0 else ""
+
+
+def script(verb: str) -> str:
+    """Return the script that A-REX calls: it reads JIM's own."""
+    return f"#!/bin/sh\n{HEAD}\njim_shell='{HOME / 'shell'}'\n. \"$jim_shell/arc/{verb}-{TYPE}-job\"\n"
+
+
+def runtimes(own: str) -> dict[str, str]:
+    """Return the contents of runtime environments, which stand for job types, by their names."""
+    named = {runtime_of(each): each for each in job_types(own) if PLAIN.fullmatch(each.upper())}
+    return {name: _runtime(job_type, own) for name, job_type in named.items()}
+
+
+def _runtime(job_type: str, own: str) -> str:
+    options = " ".join(sorted(declarations(handler_of(job_type, own))))
+    return (
+        f"{HEAD}\n# It stands for JIM's job type {job_type}, and no script runs. Options are attributes, NAME=VALUE:\n"
+        f"# {options}\n"
+    )
+
+
+# Registering and unregistering
+
+
+def register(site: Site) -> Iterator[str]:
+    """Put each file where A-REX looks for it, and report it; files of others are not touched."""
+    where = places()
+    _refuse_foreign(where)
+    for verb in VERBS:
+        replace_durably(where.script(verb), script(verb).encode(), 0o755)
+        yield f"wrote {where.script(verb)}"
+    if where.module.is_symlink() and where.module.readlink() == MODULE:
+        yield f"{where.module} already leads to {MODULE}"
+    else:
+        draft = where.module.with_name(f".{where.module.name}.{os.getpid()}")
+        draft.symlink_to(MODULE)
+        draft.rename(where.module)
+        yield f"linked {where.module} to {MODULE}"
+    if where.runtimes:
+        yield from _write_runtimes(where, where.runtimes, runtimes(site.site.handlers))
+    yield from _to_do(where)
+
+
+def _write_runtimes(where: Places, place: Path, wanted: dict[str, str]) -> Iterator[str]:
+    for name, text in wanted.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        replace_durably(place / name, text.encode(), 0o644)
+    yield f"wrote {len(wanted)} runtime environments: {place}/{', '.join(sorted(wanted))}"
+    yield from _arcctl(where, "enable", wanted)
+
+
+def _arcctl(where: Places, verb: str, names: dict[str, str]) -> Iterator[str]:
+    """Enable or disable runtime environments, as A-REX's own command does it."""
+    words = ["env", f"ARC_CONFIG={where.configuration}", "arcctl", "rte", verb, *(["--force"] * (verb == "disable"))]
+    answer = run([*words, *sorted(names)], limit=60)
+    yield f"{verb}d them: arcctl rte {verb}" if answer.code == 0 else f"not {verb}d: {answer.facts()}"
+
+
+def _to_do(where: Places) -> Iterator[str]:
+    """Yield what only the administrator may change."""
+    lines = []
+    if setting(where.location, where.configuration, "lrms", "lrms").split()[:1] != [TYPE]:
+        lines.append(f"[lrms]   lrms = {TYPE}")
+    if not where.runtimes:
+        lines.append("[arex]   runtimedir = /etc/arc/runtime, then again: jim arc register")
+    if lines:
+        yield f"nothing else was changed; now put into {where.configuration}: {'; '.join(lines)}; then restart A-REX"
+    else:
+        yield "nothing else was changed; restart A-REX, so that it knows the runtime environments"
+
+
+def unregister(site: Site) -> Iterator[str]:
+    """Remove what `register` made, and report it. Jobs that run go on, but nobody tells A-REX of their ends."""
+    where = places()
+    _refuse_foreign(where)
+    for file in (*map(where.script, VERBS), where.module):
+        if os.path.lexists(file):
+            file.unlink()
+            yield f"removed {file}"
+    wanted = runtimes(site.site.handlers)
+    there = [name for name in wanted if where.runtimes and HEAD in _text(where.runtimes / name)]
+    if where.runtimes and there:
+        yield from _arcctl(where, "disable", {name: wanted[name] for name in there})
+        for name in there:
+            (where.runtimes / name).unlink()
+        yield f"removed {len(there)} runtime environments from {where.runtimes}"
+    yield f"nothing else was changed; {where.configuration} is yours: choose another lrms, and restart A-REX"
+
+
+def _refuse_foreign(where: Places) -> None:
+    """Refuse early to replace or remove files of others, and if this account may not write everywhere."""
+    if not os.access(where.share, os.W_OK):
+        raise BadSite(f"this account cannot write to {where.share}; run the command as root")
+    for file in map(where.script, VERBS):
+        if file.exists() and HEAD not in _text(file):
+            raise BadSite(f"{file} was not written by JIM; move it away first")
+    if os.path.lexists(where.module) and not where.module.is_symlink():
+        raise BadSite(f"{where.module} is not a link of JIM's; move it away first")
+
+
+# Checking
+
+
+def findings(site: Site) -> Iterator[Finding]:
+    """Tell whether A-REX on this machine can hand jobs to this JIM."""
+    try:
+        where = places()
+    except BadSite as error:
+        yield Finding("A-REX", FAILED, str(error), "see docs/arc.md")
+        return
+    wrong = [each for each in VERBS if _text(where.script(each)) != script(each)]
+    yield _check("scripts", not wrong, f"{where.share}/*-{TYPE}-job lead to {HOME}/shell/arc", AGAIN)
+    leads = os.path.realpath(where.module) == os.path.realpath(MODULE)
+    yield _check("Perl module", leads, f"{where.module} leads to {MODULE}", AGAIN)
+    if leads:
+        answer = run(["perl", f"-I{where.share}", f"-M{TYPE.upper()}mod", "-e1"], limit=20)
+        yield _check("Perl", answer.code == 0, answer.facts() if answer.code else "Perl can load the module", "")
+    lrms = setting(where.location, where.configuration, "lrms", "lrms")
+    todo = f"put into {where.configuration}, under [lrms]: lrms = {TYPE}; then restart A-REX"
+    yield _check("lrms", lrms.split()[:1] == [TYPE], f"{where.configuration} has lrms = {TYPE}", todo)
+    wanted = runtimes(site.site.handlers)
+    missing = [name for name in wanted if not where.runtimes or _text(where.runtimes / name) != wanted[name]]
+    told = f"{where.runtimes or 'runtimedir'} has a runtime environment for each job type"
+    yield _check("runtime environments", not missing, told, f"{AGAIN}; missing or old: {', '.join(missing)}")
+    closed = closed_place()
+    todo = "move JIM to a place where every account can read it"
+    yield _check("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
+
+
+def _text(file: Path) -> str:
+    return file.read_text(errors="replace") if file.exists() else ""
+
+
+def _check(name: str, good: bool, what: str, todo: str) -> Finding:
+    return Finding(name, OK, what) if good else Finding(name, FAILED, f"wrong: {what}", todo)

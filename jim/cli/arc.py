@@ -1,0 +1,43 @@
+"""jim arc: connects JIM to the ARC CE of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from jim.admin import arc_information, arc_proof, arc_service
+from jim.cli.acted import acted
+from jim.cli.checked import checked
+from jim.cli.text import say
+from jim.site import file as site_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `jim arc`."""
+    verbs = parser.add_subparsers(dest="arc_verb", metavar="register|unregister|check|info", required=True)
+    verbs.add_parser("register", help="as root: put the back-end `jim` where A-REX looks for it")
+    verbs.add_parser("unregister", help="as root: remove the back-end")
+    check = verbs.add_parser("check", help="check the connection, with a job of this account (exit 3: incomplete)")
+    check.add_argument("--json", action="store_true", help="print one JSON document")
+    check.add_argument("--no-job", action="store_true", help="submit no job")
+    verbs.add_parser("info", help="for A-REX: describe the site, and the jobs whose ids stand on stdin")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Register, unregister, check, or describe."""
+    site = site_file.load()
+    if arguments.arc_verb == "info":
+        for line in arc_information.lines(site, sys.stdin.read().split()):
+            say(line)
+        return 0
+    if arguments.arc_verb == "check":
+        found = list(arc_service.findings(site))
+        proof = [] if arguments.no_job or os.getuid() == 0 else [arc_proof.with_a_job(dict(os.environ))]
+        return checked([*found, *proof], as_json=arguments.json)
+    made = arc_service.register(site) if arguments.arc_verb == "register" else arc_service.unregister(site)
+    for line in made:
+        say(line)
+    if site.managed:
+        acted(site, f"arc {arguments.arc_verb}", shared=True)
+    return 0

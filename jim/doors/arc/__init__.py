@@ -1,0 +1,128 @@
+"""The door of ARC: the scripts of shell/arc, which A-REX calls, submit and cancel jobs, and tell A-REX their ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jim.doors.contract import Door, Places, Told
+from jim.errors import BadRequest
+from jim.model import Standing
+
+if TYPE_CHECKING:
+    from jim.doors.arc.grami import Grami
+    from jim.doors.keeping import Keeper
+    from jim.site.file import Site
+
+JOB = "grami"  # the only attribute of a request in the language of this door
+WAITING, RUNNING, SUSPENDED, ENDED = b"waiting", b"running", b"suspended", b"ended"
+LONGEST_REASON = 500
+PROGRESS_SECONDS = 30.0  # A-REX asks once a minute
+
+
+class Arc(Door):
+    """Answers for JIM's own scripts: a word, and of what has ended its exit code and reason; below it, the progress."""
+
+    resumes = True
+    progress_seconds = PROGRESS_SECONDS
+    usage: Mapping[str, str] = {
+        "submit": "usage: submit FILE (the grami file of a job of A-REX)",
+        "cancel": "usage: cancel G (a grid job, such as 12)",
+        "number": "usage: number FILE (the grami file of a job; prints the number of its last grid job)",
+    }
+
+    def accepted(self, number: int) -> bytes:
+        """Return the id for A-REX, which names a grid job among those of all accounts."""
+        return f"{os.getuid()}.{number}\n".encode()
+
+    def state(self, told: Told) -> bytes:
+        """Return the word, and the line of progress."""
+        if told.standing.final:
+            return b"%b %d %b\n" % (ENDED, _code(told), _plain(told.reason or told.standing.value).encode())
+        words = {Standing.ACTIVE: RUNNING, Standing.SUSPENDED: SUSPENDED}
+        return b"%b\n%b\n" % (words.get(told.standing, WAITING), _plain(told.progress).encode())
+
+    def is_final(self, answer: bytes) -> bool:
+        """Tell whether the word says that the grid job has ended."""
+        return answer.startswith(ENDED + b" ")
+
+    def cancelled(self, answer: bytes) -> bytes:
+        """Return nothing: the script's exit code says it."""
+        return b""
+
+    def refused(self, verb: str, message: str, error: Exception) -> bytes:
+        """Return nothing: A-REX shows stderr to the user."""
+        return b""
+
+    def read(self, file: Path, own: str) -> dict[str, Any]:
+        """Read the job."""
+        from jim.doors.arc.grami import read
+
+        return {JOB: read(file)}
+
+    def reads(self, asked: Mapping[str, Any]) -> bool:
+        """Tell that every request is in this door's language."""
+        return True
+
+    def attributes(self, asked: Mapping[str, Any], own: str) -> dict[str, Any]:
+        """Turn the job into attributes."""
+        from jim.doors.arc.request import attributes_of
+
+        return attributes_of(_grami(asked), own)
+
+    @contextmanager
+    def in_its_words(self, asked: Mapping[str, Any]) -> Iterator[None]:
+        """Make refusals raised inside use the names of a job description."""
+        from jim.doors.arc.request import in_its_words
+
+        with in_its_words():
+            yield
+
+    def contact(self, asked: Mapping[str, Any]) -> str:
+        """Return the URL by which clients know the job."""
+        from jim.doors.arc.grami import values
+
+        named = (text.partition("=") for text in values(_grami(asked), "env"))
+        return next((url for name, _, url in named if name == "GRID_GLOBAL_JOBURL"), "")
+
+    def places(self, asked: Mapping[str, Any]) -> Places:
+        """Return the places of outputs in the session directory."""
+        from jim.doors.arc.request import places_of
+
+        return places_of(_grami(asked))
+
+    def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
+        """Print the number of the last grid job of a job of A-REX; nothing if there is none."""
+        from jim.doors.arc.grami import read
+        from jim.doors.generations import number_of_last
+
+        if len(words) != 1:
+            raise BadRequest(self.usage[verb])
+        number = number_of_last(site.state, read(Path(words[0])).get("gridid", ""))
+        return (f"{number}\n".encode() if number else b""), "only a number was asked for"
+
+    def tell(self, keeper: Keeper) -> None:
+        """Forget which ends A-REX was told of, once their grid jobs are removed."""
+        from jim.doors.arc.told import forget_some
+
+        forget_some(keeper)
+
+
+def _grami(asked: Mapping[str, Any]) -> Grami:
+    grami: Grami = asked[JOB]
+    return grami
+
+
+def _code(told: Told) -> int:
+    return 0 if told.standing is Standing.DONE else told.exit_code or 1
+
+
+def _plain(text: str) -> str:
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown.encode("utf-8", "replace").decode()[:LONGEST_REASON]
+
+
+DOOR = Arc

@@ -1,0 +1,46 @@
+"""Reads a `grami` file, in which A-REX describes a job: assignments as a shell writes them, which are never sourced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from jim.errors import BadRequest, in_words
+from jim.files import read_regular
+
+LONGEST = 4 * 1024 * 1024
+LINE = re.compile(r"joboption_(\w+)=(.*)", re.ASCII)
+# A-REX quotes what it was given, and puts a quote in as '\''. A name of a variable stands before the quotes.
+PIECE = re.compile(r"'([^']*)'|\\'|([^'\\]+)")
+OF_A_LIST = re.compile(r"(.+)_(\d+)", re.ASCII)
+Grami = Mapping[str, str]
+
+
+def read(file: Path) -> dict[str, str]:
+    """Return the options by their names, without `joboption_`; of several with one name the first, as A-REX does."""
+    try:
+        text = read_regular(file, LONGEST).decode(errors="surrogateescape")
+    except OSError as error:
+        raise BadRequest(f"cannot read {file}: {in_words(error)}") from error
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        if told := LINE.fullmatch(line.rstrip()):
+            found.setdefault(told[1], _value(told[2]))
+    return found
+
+
+def _value(text: str) -> str:
+    return "".join(piece[1] if piece[1] is not None else piece[2] or "'" for piece in PIECE.finditer(text))
+
+
+def listed(grami: Grami, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the items of a list, such as arg_0, arg_1 …, in their order, each with its own name."""
+    items = ((told, key) for key in grami if (told := OF_A_LIST.fullmatch(key)) and told[1] == name)
+    for told, key in sorted(items, key=lambda each: int(each[0][2])):
+        yield told[0], grami[key]
+
+
+def values(grami: Grami, name: str) -> list[str]:
+    """Return the items of a list, in their order."""
+    return [value for _, value in listed(grami, name)]

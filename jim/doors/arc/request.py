@@ -1,0 +1,180 @@
+"""Turns a job of A-REX into the attributes of a request, and into places of outputs in its session directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from jim.doors.arc.grami import Grami, listed, values
+from jim.doors.contract import Places
+from jim.doors.placing import EVERYTHING, ONE_PROGRAM
+from jim.errors import BadRequest
+from jim.files import read_regular
+from jim.request import HANDLERS, declarations, handler_of
+
+OURS = "JIM_"  # begins the names of variables that are attributes of JIM
+JOB_TYPE = "job_type"
+RUNTIMES = "JIM/"  # begins the names of the runtime environments that stand for job types
+PASSED = ("ENV/PROXY",)  # what these do JIM does anyway
+OWN_QUEUE = "jim"  # a queue of A-REX that is none of the batch system's: JIM's own settings choose
+# A local job has one node, and starts when there is room.
+CANNOT = {
+    "numnodes": ("countpernode", {"", "1"}, "a local job has one node; ask for fewer processors"),
+    "exclusivenode": ("exclusiveexecution", {"", "false"}, "a local job cannot have a node alone; leave it out"),
+    "starttime": ("starttime", {""}, "a local job starts as soon as there is room; leave it out"),
+    "penv_type": ("parallel environment", {""}, "JIM sets up no parallel environment; leave it out"),
+}
+# What the attributes of JIM are called in a job description.
+CALLED = {"cores": "count", "wall_seconds": "walltime", "memory_mb": "memory", "inputs": "inputfiles"}
+LONGEST_LOCAL = 1024 * 1024
+
+
+def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
+    """Return the attributes of a request; refuse what JIM cannot do, with the name that a user knows."""
+    for name, (theirs, nothing, why) in CANNOT.items():
+        if (given := grami.get(name, "")) not in nothing:
+            raise BadRequest(f"{given[:80]!r}: {why}", theirs)
+    told = _ours(grami, own)
+    job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
+    attributes = {JOB_TYPE: job_type, "key": grami.get("gridid"), **_resources(grami)}
+    attributes |= _program(grami, job_type, own)
+    if told:
+        from jim.request.texts import attributes_of as from_texts  # most jobs are one program
+
+        attributes |= from_texts(told, job_type, own)
+    return attributes
+
+
+def runtime_of(job_type: str) -> str:
+    """Return the name of the runtime environment that stands for a job type: its first word, if only one begins so."""
+    first = job_type.partition("_")[0]
+    alike = [each for each in HANDLERS.glob(f"{first}*.py") if each.stem.partition("_")[0] == first]
+    return RUNTIMES + (first if len(alike) == 1 else job_type).upper()
+
+
+def _ours(grami: Grami, own: str) -> dict[str, str]:
+    """Return attributes of JIM: options of its runtime environment, and variables that begin with JIM_."""
+    pairs = (text.partition("=") for text in values(grami, "env"))
+    found = {name[len(OURS) :].lower(): text for name, _, text in pairs if name.upper().startswith(OURS)}
+    for at, runtime in listed(grami, "runtime"):
+        if runtime.upper().startswith(RUNTIMES):
+            found[JOB_TYPE] = _job_type(runtime, own)
+            for option in values(grami, at):
+                name, is_one, text = option.partition("=")
+                if not is_one:
+                    raise BadRequest(f"{option[:80]!r}: expected NAME=VALUE", runtime)
+                found[name.lower()] = text
+        elif runtime not in PASSED:
+            raise BadRequest(f"{runtime[:80]!r}: JIM runs no scripts of runtime environments", "runtimeenvironment")
+    return found
+
+
+def _job_type(runtime: str, own: str) -> str:
+    asked = runtime[len(RUNTIMES) :].lower()
+    ours = {runtime_of(each.stem)[len(RUNTIMES) :].lower(): each.stem for each in HANDLERS.glob("[a-z]*.py")}
+    return ours.get(asked, asked)
+
+
+def _resources(grami: Grami) -> dict[str, Any]:
+    """Return what a local job needs. A-REX counts memory by process, and processor time for all of them."""
+    cores = _whole(grami, "count", "count") or 1
+    found: dict[str, Any] = {"cores": cores} if cores > 1 else {}
+    if memory := _whole(grami, "memory", "memory"):
+        found["memory_mb"] = memory * cores
+    seconds = _whole(grami, "walltime", "walltime") or -(-_whole(grami, "cputime", "cputime") // cores)
+    found |= {"wall_seconds": seconds} if seconds else {}
+    queue = grami.get("queue", "")
+    found |= {"queue": queue} if queue not in ("", OWN_QUEUE) else {}
+    proxy = Path(grami.get("controldir", "/"), f"job.{grami.get('gridid', '')}.proxy")  # A-REX renews it
+    return found | ({"proxy": str(proxy)} if proxy.exists() else {})
+
+
+def _whole(grami: Grami, name: str, theirs: str) -> int:
+    given = grami.get(name, "")
+    if given and not (given.isascii() and given.isdecimal() and len(given) <= 18):
+        raise BadRequest(f"expected a whole number, found {given[:80]!r}", theirs)
+    return int(given or 0)
+
+
+def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
+    """Return the program, its files and its variables, as far as the job type has a program."""
+    declared = declarations(handler_of(job_type, own))
+    found: dict[str, Any] = {}
+    if variables := _variables(values(grami, "env")):
+        found["environment"] = variables
+    if "executable" not in declared:  # a job description must name one
+        return found
+    session = Path(grami["directory"])
+    executable, *arguments = values(grami, "arg") or [""]
+    if executable.startswith("$"):
+        raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
+    found |= {"executable": executable, "arguments": arguments}
+    if inputs := [str(session / name.lstrip("/")) for name in values(grami, "inputfile")]:
+        found["inputs"] = inputs
+    if grami.get("stdin", "") not in ("", os.devnull):
+        found["stdin"] = str(session / grami["stdin"])
+    if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):
+        found["outputs"] = ["*"] if EVERYTHING in outputs else outputs
+    return found
+
+
+def _variables(pairs: Iterable[str]) -> dict[str, str]:
+    texts = (text.partition("=") for text in pairs)
+    return {name: text for name, _, text in texts if not name.upper().startswith(OURS)}
+
+
+def _asked(grami: Grami) -> Iterator[str]:
+    """Yield the outputs that the job description names, a directory with a slash at its end.
+
+    A-REX lists stdout, stderr and its own log among them. Of a dynamic list only the payload knows what is in it.
+    """
+    session = grami["directory"].rstrip("/") + "/"
+    own = {grami.get(name, "").removeprefix(session) for name in ("stdout", "stderr")}
+    own |= {log, f"{log}/"} if (log := local_of(grami).get("gmlog", "").strip("/")) else set()
+    for name in values(grami, "outputfile"):
+        if name == "/" or name.startswith("/@"):
+            yield EVERYTHING
+        elif name.lstrip("/") not in own:
+            yield name.lstrip("/")
+
+
+def local_of(grami: Grami) -> dict[str, str]:
+    """Return what A-REX itself keeps of the job."""
+    file = Path(grami.get("controldir", "/"), f"job.{grami.get('gridid', '')}.local")
+    with suppress(OSError):
+        return pairs_of(read_regular(file, LONGEST_LOCAL))
+    return {}
+
+
+def pairs_of(content: bytes) -> dict[str, str]:
+    """Return the pairs of a file of A-REX's that has `name=value` lines."""
+    lines = content.decode(errors="surrogateescape").splitlines()
+    return {name: value for name, found, value in (line.partition("=") for line in lines) if found}
+
+
+def places_of(grami: Grami) -> Places:
+    """Return where the outputs belong: the session directory, from which A-REX takes those that are asked for.
+
+    The tar of a split job is the first file that is asked for as NAME.tar.
+    """
+    session = grami["directory"]
+    streams = {name: grami.get(name) or os.devnull for name in ("stdout", "stderr")}
+    asked = {name: os.path.join(session, name if name != EVERYTHING else "") for name in _asked(grami)}  # noqa: PTH118
+    told = Places(directory=session, files={**asked, **streams})
+    tars = [path for name, path in asked.items() if name.endswith(".tar")]
+    return Places(**told, tar=tars[0]) if tars else told
+
+
+@contextmanager
+def in_its_words() -> Iterator[None]:
+    """Make refusals raised inside use the names of a job description."""
+    try:
+        yield
+    except BadRequest as error:
+        if error.about not in CALLED:
+            raise
+        name = CALLED[error.about]
+        raise BadRequest(error.words, name, told=f"{name} ({error.told})") from error

@@ -1,0 +1,190 @@
+"""Tells A-REX which of its jobs have ended. A-REX starts this every ten seconds, as root, once for all jobs.
+
+What an account has written, only a process of that account reads, and for a second at most. That process first stores
+the end in the account's state directory. Only then the scan, as root, tells A-REX: after a kill in between, the next
+scan tells the same end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from jim.command import forked, run
+from jim.doors import generations, inbox
+from jim.doors.arc import ENDED, facts
+from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
+from jim.doors.arc.told import Told, tell, told_of
+from jim.errors import JimError
+from jim.files import read_regular, replace
+from jim.site import file as site_file
+from jim.site.accounts import become
+
+SHELL = Path(__file__).resolve().parents[3] / "shell"
+ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
+# A-REX takes the end of a job before it says that the job is no longer INLRMS: so long JIM takes no job for resumed.
+SETTLED_SECONDS = 20.0
+STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")
+OURS = re.compile(r"(\d+)\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
+LOST = 255, "JIM does not know this job any more: its grid job was removed, or its state directory replaced"
+
+
+class Job(NamedTuple):
+    """A job that A-REX has handed to JIM."""
+
+    id: str
+    control: Path
+    entered: int
+    cancelling: bool
+    uid: int
+    session: str
+
+    @property
+    def grami(self) -> Path:
+        """Return the file in which A-REX describes it."""
+        return self.control / f"job.{self.id}.grami"
+
+
+def scan(controls: Iterable[Path]) -> None:
+    """Look at all jobs that JIM has, and tell A-REX of those that have ended."""
+    for control in controls:
+        by_account: dict[int, list[Job]] = {}
+        for job in jobs(control):
+            by_account.setdefault(job.uid, []).append(job)
+        for uid, mine in by_account.items():
+            for job, code, words in _ended(uid, mine):
+                _tell_arex(job, code, words)
+
+
+def jobs(control: Path) -> Iterator[Job]:
+    """Return the jobs that A-REX has handed to JIM, but those of which it has an end already."""
+    for entry in os.scandir(control / "processing"):
+        with suppress(OSError, JimError):  # it moved on just now
+            if (name := STATUS.fullmatch(entry.name)) and (job := _job(control, Path(entry.path), name[1])):
+                yield job
+
+
+def _job(control: Path, status: Path, id_: str) -> Job | None:
+    word = read_regular(status, 100).strip()
+    if word not in (b"INLRMS", b"CANCELING") or (control / f"job.{id_}.lrms_done").exists():
+        return None
+    local = pairs_of(read_regular(control / f"job.{id_}.local", LONGEST_LOCAL))
+    if not (ours := OURS.fullmatch(local.get("localid", ""))):
+        return None
+    entered = status.stat().st_mtime_ns
+    return Job(id_, control, entered, word == b"CANCELING", int(ours[1]), local.get("sessiondir", ""))
+
+
+def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
+    """Ask, as the account, which of its jobs have ended."""
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        sys.stderr.write(f"uid {uid} has no account, and {len(mine)} jobs\n")
+        return
+    later: list[tuple[str, Job]] = []
+    answer = forked(partial(_told_by, name, mine, later), partial(_do, later), ACCOUNT_SECONDS)
+    if answer is None:
+        sys.stderr.write(f"{name}: no answer about {len(mine)} jobs; asked again in the next scan\n")
+        return
+    by_id = {each.id: each for each in mine}
+    for id_, code, words in json.loads(answer):
+        yield by_id[id_], int(code), str(words)
+
+
+def _tell_arex(job: Job, code: int, words: str) -> None:
+    replace(job.control / f"job.{job.id}.lrms_done", f"{code} {words}\n".encode(), 0o644)
+    kick = Path(os.environ.get("ARC_LOCATION", "/usr"), "lib/arc/gm-kick")
+    if kick.exists():  # otherwise A-REX looks after a while
+        run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
+
+
+# In a process of the account
+
+
+def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> bytes:
+    become(name)
+    state = site_file.load().state
+    found = []
+    for job in mine:
+        told = _end(state, job, later)
+        if told and told.entered == job.entered:
+            found.append((job.id, told.code, told.words))
+    return json.dumps(found).encode()
+
+
+def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
+    """Return the end of a job, once it is stored; note what else is to be done about the job."""
+    told = told_of(state, job.id)
+    if told and told.entered == job.entered:  # A-REX has not taken it yet
+        return told
+    number = generations.number_of_last(state, job.id)
+    if told and told.number == number and _is_settled(job):
+        later.append(("resume", job))
+        return None
+    if not number:
+        if told:  # resumed, and not handed in yet
+            later.append(("submit", job))
+            return None
+        return _store(state, job, Told(0, job.entered, *LOST)) if _knows_nothing(state) else None
+    try:
+        answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
+    except (OSError, JimError):
+        return None
+    later.append(("poll", job))
+    if not answer.startswith(ENDED + b" "):
+        if job.cancelling and not generations.is_cancelled(state, number, "arc"):
+            later.append(("cancel", job))
+        return None
+    _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)
+    facts.write(state, number, job.session, int(code))
+    return _store(state, job, Told(number, job.entered, int(code), words if int(code) else ""))
+
+
+def _is_settled(job: Job) -> bool:
+    return time.time() - job.entered / 1e9 >= SETTLED_SECONDS
+
+
+def _knows_nothing(state: Path) -> bool:
+    """Tell whether the state directory is there, so that what it lacks is really gone."""
+    return (state / "keys").is_dir() and (state / "status.db").exists()
+
+
+def _store(state: Path, job: Job, told: Told) -> Told:
+    tell(state, job.id, told)
+    return told
+
+
+def _do(later: Sequence[tuple[str, Job]]) -> None:
+    """Do what takes longer, after the answer: each of it can be repeated."""
+    if polled := next((job for what, job in later if what == "poll"), None):
+        number = generations.number_of_last(site_file.load().state, polled.id)
+        run([str(SHELL / "jim-poll"), str(number)], limit=COMMAND_SECONDS)  # which starts a keeper if none lives
+    for what, job in later:
+        if what == "resume":
+            state = site_file.load().state
+            generations.begin(state, job.id, generations.last(state, job.id))
+        if what in ("resume", "submit", "cancel"):
+            verb = "cancel" if what == "cancel" else "submit"
+            answer = run([str(SHELL / f"arc/{verb}-jim-job"), "--again", str(job.grami)], limit=COMMAND_SECONDS)
+            if answer.code == 2 and verb == "submit":  # it can never be accepted
+                words = " ".join(answer.err.split())[-500:]
+                tell(site_file.load().state, job.id, Told(0, job.entered, 1, words))
+
+
+def main() -> None:
+    """Scan the control directories that the arguments name."""
+    scan(map(Path, sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

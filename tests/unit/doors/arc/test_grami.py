@@ -1,0 +1,55 @@
+"""What A-REX writes into a grami file, and what people may make it write."""
+
+import pytest
+
+from jim.doors.arc.grami import listed, read, values
+from jim.errors import BadRequest
+
+# As A-REX 6.17 wrote them.
+GRAMI = r"""joboption_directory='/s/VaON'
+joboption_controldir='/control'
+joboption_arg_0='./hello.sh'
+joboption_arg_1='one arg'
+joboption_arg_2='two'\''s'
+joboption_arg_3='th"ree $HOME \\ back'
+joboption_env_0='TEST_A=it'\''s a b'
+joboption_env_2=GRID_GLOBAL_JOBID='VaON'
+joboption_cputime=600
+joboption_virtualmemory=
+joboption_runtime_0='JIM/PYTHIA'
+joboption_runtime_0_1='events=20000'
+joboption_runtime_0_2='mass_min_gev=70.5'
+joboption_gridid='VaON'
+"""
+
+
+@pytest.fixture
+def grami(tmp_path):
+    (tmp_path / "job.VaON.grami").write_text(GRAMI)
+    return read(tmp_path / "job.VaON.grami")
+
+
+def test_values_are_unquoted_and_nothing_in_them_is_run(grami):
+    assert values(grami, "arg") == ["./hello.sh", "one arg", "two's", 'th"ree $HOME \\\\ back']
+    assert values(grami, "env") == ["TEST_A=it's a b", "GRID_GLOBAL_JOBID=VaON"]
+    assert (grami["cputime"], grami["virtualmemory"]) == ("600", "")
+
+
+def test_options_of_a_runtime_environment(grami):
+    assert list(listed(grami, "runtime")) == [("runtime_0", "JIM/PYTHIA")]
+    assert values(grami, "runtime_0") == ["events=20000", "mass_min_gev=70.5"]
+
+
+def test_a_list_is_in_the_order_of_its_numbers(tmp_path):
+    (tmp_path / "g").write_text("".join(f"joboption_arg_{n}='{n}'\n" for n in (10, 2, 0, 1)))
+    assert values(read(tmp_path / "g"), "arg") == ["0", "1", "2", "10"]
+
+
+def test_of_two_lines_with_one_name_the_first_counts_as_for_a_rex(tmp_path):
+    (tmp_path / "g").write_text("joboption_jobid=1001.7\njoboption_jobid=1001.8\n")
+    assert read(tmp_path / "g")["jobid"] == "1001.7"
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadRequest, match=r"cannot read .*/job\.x\.grami"):
+        read(tmp_path / "job.x.grami")

@@ -1,0 +1,213 @@
+"""What A-REX is told of ends, and what a scan does beside: each story begins with A-REX's files and JIM's answers."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from jim import run_grid_job
+from jim.doors import generations, inbox
+from jim.doors.arc import scanning
+from jim.doors.arc.told import told_of
+from jim.model import Answer, State
+from tests.stand_ins import INSTANCE, World
+
+ID = "VaONDmKqjR"
+LONG_AGO = time.time() - 1000
+DO = scanning._do
+
+
+class Arex:
+    """A control directory with one job, and a keeper that takes it through its life."""
+
+    def __init__(self, tmp_path: Path, world: World) -> None:
+        self.control, self.session, self.world = tmp_path / "control", tmp_path / "session" / ID, world
+        (self.control / "processing").mkdir(parents=True)
+        self.session.mkdir(parents=True)
+        for each in ("diag", "comment"):
+            Path(f"{self.session}.{each}").touch()
+        self.grami = self.control / f"job.{ID}.grami"
+        self.grami.write_text(
+            f"joboption_directory='{self.session}'\njoboption_controldir='{self.control}'\njoboption_arg_0='/bin/true'\n"
+            f"joboption_stdout='{self.session}/out'\njoboption_gridid='{ID}'\njoboption_queue='jim'\n"
+        )
+        self.told = self.control / f"job.{ID}.lrms_done"
+
+    def submit(self) -> int:
+        assert run_grid_job.main(["--door", "arc", "submit", str(self.grami)]) == 0
+        return generations.number_of_last(self.world.site.state, ID)
+
+    def run(self, code: int = 0) -> int:
+        """Hand the job in, and let it run to its end; return its grid job."""
+        number, batch = self.submit(), self.world.batch
+        self.world.until(lambda: batch.accepted[-1:] == [f"jim-{INSTANCE.strip()}-{number}-1"])
+        for id_, index in [each for each, task in batch.tasks.items() if task.state is State.SUBMITTED]:
+            batch.start(id_, index)
+            batch.finish(id_, index, code)
+        answer = self.world.site.state / f"answers/{number}"
+        self.world.until(lambda: answer.read_bytes().startswith(b"ended"))
+        return number
+
+    def is_at(self, word: str, when: float = LONG_AGO) -> None:
+        status = self.control / f"processing/job.{ID}.status"
+        status.write_text(word + "\n")
+        os.utime(status, (when, when))
+        number = generations.number_of_last(self.world.site.state, ID) or 1
+        local = f"localid={os.getuid()}.{number}\nsessiondir={self.session}\n"
+        (self.control / f"job.{ID}.local").write_text(local)
+
+    def scan(self) -> str:
+        """Scan; return what A-REX is told."""
+        scanning.scan([self.control])
+        return self.told.read_text() if self.told.exists() else ""
+
+    def later(self) -> list[str]:
+        """Return what a scan would do after its answers."""
+        found = []
+        (job,) = scanning.jobs(self.control)
+        scanning._end(self.world.site.state, job, found)
+        return [what for what, _ in found]
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path, None)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    monkeypatch.setattr(run_grid_job, "wake", lambda _: None)
+    monkeypatch.setattr(scanning, "_do", lambda _: None)  # another process would start a keeper
+    return world
+
+
+@pytest.fixture
+def arex(tmp_path, world, capfdbinary):
+    return Arex(tmp_path, world)
+
+
+def test_a_job_that_runs_is_told_of_once_it_has_ended(arex, world):
+    arex.submit()
+    world.until(lambda: world.batch.tasks)
+    arex.is_at("INLRMS")
+    assert arex.scan() == ""
+    arex.run()
+    assert arex.scan() == "0 \n"
+    facts = Path(f"{arex.session}.diag").read_text().splitlines()
+    assert facts[0] == "exitcode=0"
+    assert "Processors=1" in facts
+
+
+def test_the_reason_of_a_failure_is_told(arex, world):
+    arex.run(9)
+    arex.is_at("INLRMS")
+    assert arex.scan() == "9 1 of 1 local job failed: exit 9\n"
+
+
+def test_an_end_that_a_rex_has_not_taken_is_told_again_as_it_was(arex, world):
+    """A kill between the account's note and the file for A-REX, or a file that somebody removed."""
+    number = arex.run()
+    arex.is_at("INLRMS")
+    first = arex.scan()
+    arex.told.unlink()
+    (world.site.state / f"answers/{number}").unlink()  # its grid job may even be removed meanwhile
+    assert arex.later() == []
+    assert arex.scan() == first
+
+
+def test_a_job_of_which_a_rex_has_the_end_already_is_left_alone(arex, world):
+    arex.submit()
+    arex.is_at("INLRMS")
+    arex.told.write_text("5 theirs\n")
+    assert list(scanning.jobs(arex.control)) == []
+    assert arex.scan() == "5 theirs\n"
+
+
+def test_a_job_that_its_user_resumes_is_handed_in_once_more(arex, world, monkeypatch):
+    """A-REX calls no submit then: the job is INLRMS again, with the id of the grid job that has failed."""
+    first = arex.run(9)
+    arex.is_at("INLRMS", LONG_AGO - 500)
+    arex.scan()
+    arex.told.unlink()
+    arex.is_at("INLRMS")
+    assert arex.later() == ["resume"]
+    assert arex.scan() == ""  # not the old end
+    generations.begin(world.site.state, ID, 1)
+    assert arex.later() == ["submit"]
+    second = arex.run()
+    assert second not in (0, first)
+    assert arex.submit() == second
+    assert arex.scan() == "0 \n"
+    assert told_of(world.site.state, ID).number == second
+
+
+def test_a_job_that_has_become_inlrms_just_now_is_not_taken_for_resumed(arex, world):
+    """A-REX may have taken the end, and not yet said that the job has moved on."""
+    arex.run()
+    arex.is_at("INLRMS", LONG_AGO)
+    arex.scan()
+    arex.told.unlink()
+    arex.is_at("INLRMS", time.time())
+    assert "resume" not in arex.later()
+
+
+def test_a_cancel_that_did_not_reach_jim_is_left_by_the_scan(arex, world):
+    number = arex.submit()
+    world.until(lambda: world.batch.tasks)
+    arex.is_at("CANCELING")
+    assert arex.later() == ["poll", "cancel"]
+    assert run_grid_job.main(["--door", "arc", "cancel", str(number)]) == 0
+    assert arex.later() == ["poll"]
+    answer = world.site.state / f"answers/{number}"
+    world.until(lambda: answer.read_bytes().startswith(b"ended"))
+    assert arex.scan().startswith("1 cancelled")
+
+
+def test_a_repeated_submit_after_a_cancel_runs_nothing_a_second_time(arex, world):
+    """A submit that A-REX has left behind in a crash may come after the user's kill."""
+    number = arex.submit()
+    assert run_grid_job.main(["--door", "arc", "cancel", str(number)]) == 0
+    assert arex.submit() == number
+
+
+def test_a_grid_job_that_is_gone_ends_the_job_only_if_the_state_directory_is_there(arex, world):
+    number = arex.run()
+    arex.is_at("INLRMS")
+    inbox.free(world.site.state, ID, number)
+    keys = world.site.state / "keys"
+    keys.rename(keys.with_name("away"))
+    assert arex.scan() == ""
+    keys.with_name("away").rename(keys)
+    assert arex.scan().startswith("255 JIM does not know this job any more")
+
+
+def test_an_account_that_hangs_or_lies_holds_up_nobody(arex, world):
+    number = arex.submit()
+    arex.is_at("INLRMS")
+    answer = world.site.state / f"answers/{number}"
+    answer.unlink()
+    os.mkfifo(answer)
+    began = time.monotonic()
+    assert arex.scan() == ""
+    assert time.monotonic() - began < 5
+
+
+def test_what_is_to_be_done_later_is_done_by_jim_s_own_programs(arex, world, monkeypatch):
+    calls = []
+
+    def run(words, *, limit):
+        calls.append([Path(words[0]).name, *words[1:]])
+        refused = "submit" in words[0]
+        return Answer(tuple(words), 2 if refused else 0, "", "jim-submit: no such\nqueue\n" if refused else "", 0.0)
+
+    monkeypatch.setattr(scanning, "run", run)
+    arex.submit()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    DO([("poll", job), ("resume", job), ("cancel", job)])
+    assert calls == [
+        ["jim-poll", "1"],
+        ["submit-jim-job", "--again", str(arex.grami)],
+        ["cancel-jim-job", "--again", str(arex.grami)],
+    ]
+    assert generations.last(world.site.state, ID) == 2
+    told = told_of(world.site.state, ID)  # it can never be accepted: the next scan tells A-REX
+    assert (told.entered, told.code, told.words) == (job.entered, 1, "jim-submit: no such queue")
