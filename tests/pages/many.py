@@ -11,7 +11,7 @@ NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM nu
 LOCAL_JOBS = (
     "INSERT INTO local_job (grid, n, state, piece, attempt, submission, updated, witness) "
     "SELECT {grid}, n, iif(n % 10, '{ended}', '{live}'), '[' || (250 * n + 1) || ',250]', 1, n / 1000 + 1, "
-    "'{created}', 'exit_record' FROM numbers"
+    "'{created}', 'exit record' FROM numbers"
 )
 SUBMISSIONS = (
     "INSERT INTO submission (grid, k, mark, size, state, batch_id, updated) SELECT {grid}, n / 1000 + 1, "
@@ -28,7 +28,7 @@ DETAILS = (
 )
 JOURNAL = (
     "INSERT INTO journal (at, grid, n, attempt, was, now, witness) SELECT '{created}', {grid}, n, 1, '{live}', "
-    "'{ended}', 'exit_record' FROM numbers WHERE n % 10"
+    "'{ended}', 'exit record' FROM numbers WHERE n % 10"
 )
 OVER = (
     "INSERT INTO grid_job (id, key, job_type, owner, step, size, outcome, created, updated, place) "
