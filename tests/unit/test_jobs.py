@@ -33,8 +33,8 @@ def test_a_local_job_that_jim_holds_waits_without_a_due_time(home):
 @pytest.mark.parametrize(
     "name",
     [
-        *("GLOBUS_GRAM_JOB_CONTACT", "GRID_GLOBAL_JOBURL", "X509_USER_DN", "BEARER_TOKEN", "VOMS_FQANS", "OSG_VO", "db_password", "USER_DN"),
-        *("MY_SECRET", "Credential", "http_proxy"),
+        *("GLOBUS_GRAM_JOB_CONTACT", "X509_USER_DN", "BEARER_TOKEN", "VOMS_FQANS", "OSG_VO", "db_password", "USER_DN"),
+        *("MY_SECRET", "Credential", "http_proxy", "GRID_GLOBAL_JOBURL"),
     ],
 )
 def test_of_a_private_variable_only_the_name_is_shown(name):
