@@ -164,6 +164,8 @@ uninstall() {
         "$PREFIX"/*.pm) complain "a gatekeeper uses it: $PREFIX/bin/jim gram unregister" ;;
         esac
     done
+    ! grep -qsF "'$PREFIX/" "$DESTDIR/usr/libexec/blahp/jim_status.sh" ||
+        complain "an HTCondor-CE uses it: $PREFIX/bin/jim ce unregister"
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
         pids=$(users_of "$tree" | tr '\n' ' ')

@@ -86,6 +86,29 @@ def _line(place: Path) -> str:
     return file.read_text() if file.exists() else ""
 
 
+@pytest.mark.parametrize(
+    ("universe", "lines"),
+    [
+        ("vanilla", {"environment": '"JIM_JOB_TYPE=pythia_monte_carlo JIM_EVENTS=20000"'}),
+        ("grid", {"environment": "JIM_JOB_TYPE=pythia_monte_carlo;JIM_EVENTS=20000"}),  # HTCondor's old syntax
+        (
+            "grid",
+            {"_remote_CERequirements": r'"JIM_job_type == \"pythia_monte_carlo\" && JIM_events == 20000"'},
+        ),
+        ("grid", {"_remote_JIM_job_type": '"pythia_monte_carlo"', "_remote_JIM_events": '"20000"'}),
+    ],
+    ids=["environment", "old environment", "CERequirements", "remote_"],
+)
+def test_each_way_to_say_what_is_to_be_split_reaches_jim(ce, universe, lines):
+    place, before = ce.directory(), ce.jobs()
+    job = ce.submit(place, universe=universe, executable="/bin/true", transfer_executable="false", **lines)
+    number = ce.new(before)
+    ce.run("condor_rm", job)
+    until(lambda: ce.show(number)["step"] == "finished", "it is cancelled")
+    shown = ce.show(number)
+    assert (shown["type"], shown["request"]["events"]) == ("pythia_monte_carlo", 20_000)
+
+
 # Hold, release, remove
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import pytest
 
+from jim.clock import Clock
 from jim.errand import Errand
 from jim.errors import DiskFull, JimError, Outdated
 from jim.keeper import workers as room
@@ -139,3 +141,18 @@ def test_work_in_parts_comes_after_what_waits(workers):
     while workers.deliver(0):
         pass
     assert told == ["first", "second"]
+
+
+def test_places_of_people_that_hang_hold_up_neither_commands_nor_other_errands():
+    workers, go, told = Workers(Clock()), threading.Event(), Told()
+    try:
+        for number in range(20):
+            workers.start(Errand(("place", number), go.wait, told.append, far=True))
+        workers.start(Errand("tar", lambda: "tar", told.append))
+        workers.start(Errand("query", lambda: "query", told.append, command=True))
+        for _ in range(2):
+            assert workers.deliver(20)
+        assert sorted(told) == ["query", "tar"]
+    finally:
+        go.set()
+        workers.stop()
