@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from jim import request
 from jim.clock import Clock
@@ -132,8 +133,9 @@ class Place:
         body: str = "",
         outputs: tuple[str, ...] = (),
         inputs: tuple[str, ...] = (),
+        **beside: Any,
     ) -> int:
-        """Hand in a grid job as the door does, without starting a keeper."""
+        """Hand in a grid job as the door does, without starting a keeper; `beside` is what the door keeps of it."""
         raw = {
             "job_type": "parametric",
             "executable": str(self.payload(body=body)),
@@ -141,7 +143,7 @@ class Place:
             "outputs": ["out.txt", *outputs],
             "inputs": list(inputs),
         }
-        return inbox.deposit(self.state, key, request.check(raw)[1] | {"key": key})
+        return inbox.deposit(self.state, key, request.check(raw)[1] | {"key": key}, **beside)
 
     def wish(self, verb: str, target: str | int) -> None:
         """Leave a wish as the door does."""

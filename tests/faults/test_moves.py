@@ -25,8 +25,18 @@ IDLE |= {"InVain", "Validating", "Tasks"}
 def rough(place, name: str):
     hurt = place(name)
     hurt.command("submit", ANSWER_LOST)
-    hurt.submit(PIECES, body=NODE_DIES)
+    (hurt.place / "taken from").mkdir()
+    there = str(hurt.place / "taken from")
+    hurt.submit(PIECES, body=NODE_DIES, places={"directory": there, "files": {}, "tar": f"{there}/all.tar"})
     return hurt
+
+
+def check(hurt) -> None:
+    """Hold what came of it against the ledger; the gatekeeper has the tar."""
+    hurt.check(PIECES)
+    (tar,) = (hurt.place / "taken from").iterdir()
+    (made,) = hurt.place.rglob("result/1.tar")
+    assert tar.read_bytes() == made.read_bytes()
 
 
 def count(place, side: str) -> Counter[str]:
@@ -34,7 +44,7 @@ def count(place, side: str) -> Counter[str]:
     calm = rough(place, f"calm-{side}")
     seen = calm.place / "seen"
     assert calm.keep(command=doomed(seen, side)) == 0
-    calm.check(PIECES)
+    check(calm)
     assert sorted(calm.events("start")) == [(0, 1), (0, 2), (1, 1)]
     return Counter(seen.read_text().split())
 
@@ -44,7 +54,7 @@ def kill_once(place, side: str, move: str, times: int) -> None:
     hurt = rough(place, f"{side}-{move}-{times}")
     hurt.keep(command=doomed(hurt.place / "seen", side, times, move))
     hurt.finish()
-    hurt.check(PIECES)
+    check(hurt)
     hurt.close()
 
 
@@ -56,7 +66,7 @@ def kill_all(place, side: str, times: int) -> None:
     while hurt.keep(command=doomed(seen, side, times)):
         killed += 1
         assert killed <= times * len(MOVES), hurt.log()
-    hurt.check(PIECES)
+    check(hurt)
     assert Counter(seen.read_text().split()).keys() >= MOVES - (IDLE if side == "after" else set())
     assert killed > times * (len(MOVES - IDLE) - 1)
     hurt.close()
