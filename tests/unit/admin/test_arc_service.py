@@ -1,0 +1,129 @@
+"""What is put where A-REX looks for JIM, and what is told of it."""
+
+import os
+
+import pytest
+
+from jim.admin import arc_service
+from jim.admin.arc_information import lines
+from jim.errors import BadSite
+from jim.site.file import Site
+from tests.stand_ins import World
+
+PARSER = """#!/bin/sh
+# -c FILE -b BLOCK -o OPTION
+sed -n "/^\\[$4\\]/,/^\\[/s/^$6 *= *//p" "$2"
+"""
+
+
+@pytest.fixture
+def arc(tmp_path, monkeypatch):
+    """An A-REX, as far as `jim arc` asks it."""
+    place = tmp_path / "arc"
+    for each in ("share/arc", "lib/arc", "bin"):
+        (place / each).mkdir(parents=True)
+    (place / "share/arc/scan-fork-job").write_text("theirs\n")
+    (place / "lib/arc/arcconfig-parser").write_text(PARSER)
+    (place / "bin/arcctl").write_text(f'#!/bin/sh\necho "$ARC_CONFIG $*" >>{place}/calls\n')
+    for each in ("lib/arc/arcconfig-parser", "bin/arcctl"):
+        (place / each).chmod(0o755)
+    (place / "arc.conf").write_text(f"[lrms]\nlrms = jim lab\n[arex]\nruntimedir = {place}/runtime\n")
+    monkeypatch.setenv("ARC_LOCATION", str(place))
+    monkeypatch.setenv("ARC_CONFIG", str(place / "arc.conf"))
+    monkeypatch.setenv("PATH", f"{place}/bin:/usr/bin:/bin")
+    return place
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(state=tmp_path / "state")
+
+
+def names(place):
+    return sorted(str(each.relative_to(place)) for each in place.rglob("*") if not each.is_dir())
+
+
+def levels(site):
+    return {each.name: each.level for each in arc_service.findings(site)}
+
+
+def test_it_is_registered_and_nothing_is_left_of_it(arc, site):
+    before = names(arc)
+    said = list(arc_service.register(site))
+    assert said[-1] == "nothing else was changed; restart A-REX, so that it knows the runtime environments"
+    made = sorted(set(names(arc)) - set(before) - {"calls"})
+    assert [each for each in made if each.startswith("share")] == [
+        "share/arc/JIMmod.pm",
+        *(f"share/arc/{verb}-jim-job" for verb in ("cancel", "scan", "submit")),
+    ]
+    assert "runtime/JIM/PYTHIA" in made
+    assert "pythia_monte_carlo" in (arc / "runtime/JIM/PYTHIA").read_text()
+    call = (arc / "calls").read_text()
+    assert call.startswith(f"{arc}/arc.conf rte enable JIM/CDF_CONCATENATION ")
+    assert {name for name, level in levels(site).items() if level == "failed"} <= {"accounts"}
+    again = list(arc_service.register(site))
+    assert sum("already leads to" in line for line in again) == 1
+    list(arc_service.unregister(site))
+    assert sorted(set(names(arc)) - {"calls"}) == before
+    assert "rte disable --force JIM/" in (arc / "calls").read_text()
+
+
+def test_perl_loads_what_is_registered(arc, site):
+    """Whoever asks for information may get none: it is no reason to give A-REX no module."""
+    list(arc_service.register(site))
+    found = {each.name: each for each in arc_service.findings(site)}
+    assert found["Perl"].level == "ok", found["Perl"]
+
+
+def test_only_the_administrator_changes_the_configuration(arc, site):
+    (arc / "arc.conf").write_text("[lrms]\nlrms = slurm\n[arex]\n")
+    said = list(arc_service.register(site))
+    assert said[-1] == (
+        f"nothing else was changed; now put into {arc}/arc.conf: [lrms]   lrms = jim; "
+        "[arex]   runtimedir = /etc/arc/runtime, then again: jim arc register; then restart A-REX"
+    )
+    assert (levels(site)["lrms"], levels(site)["runtime environments"]) == ("failed", "failed")
+    assert (arc / "arc.conf").read_text() == "[lrms]\nlrms = slurm\n[arex]\n"
+
+
+def test_files_of_others_are_neither_replaced_nor_removed(arc, site):
+    (arc / "share/arc/submit-jim-job").write_text("#!/bin/sh\ntheirs\n")
+    for action in (arc_service.register, arc_service.unregister):
+        with pytest.raises(BadSite, match="submit-jim-job was not written by JIM; move it away first"):
+            list(action(site))
+    (arc / "share/arc/submit-jim-job").unlink()
+    (arc / "share/arc/JIMmod.pm").write_text("package JIMmod;\n")
+    with pytest.raises(BadSite, match=r"JIMmod\.pm is not a link of JIM's; move it away first"):
+        list(arc_service.register(site))
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("share/arc/scan-fork-job", "has no back-ends of A-REX: install nordugrid-arc-arex, or set ARC_LOCATION"),
+        ("arc.conf", "does not exist: configure A-REX first, or set ARC_CONFIG"),
+    ],
+)
+def test_without_a_rex_there_is_nothing_to_register(arc, site, missing, words):
+    (arc / missing).unlink()
+    with pytest.raises(BadSite, match=words):
+        list(arc_service.register(site))
+    assert [(each.name, each.level) for each in arc_service.findings(site)] == [("A-REX", "failed")]
+
+
+# What A-REX's information provider is told
+
+
+def test_jobs_are_described_by_what_their_keeper_has_written(tmp_path, monkeypatch):
+    world = World(tmp_path, None)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    for number, answer in ((1, "running\n3 of 9 local jobs completed\n"), (2, "waiting\n\n"), (3, "ended 0 done\n")):
+        (world.site.state / f"answers/{number}").write_text(answer)
+    uid = os.getuid()
+    told = list(lines(world.site, [*(f"{uid}.{n}" for n in (1, 2, 3, 4)), "17", "x.y"]))
+    assert [line for line in told if line.startswith("job ")] == [
+        f"job {uid}.1 R 3 of 9 local jobs completed",
+        f"job {uid}.2 Q ",
+        f"job {uid}.3 EXECUTED ",
+    ]
+    assert any(line.startswith("site most_local_jobs ") for line in told)
