@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from bench.place import HOME, Place
 from bench.taking import Figure, alternate, cpu_of, ratio, seconds_of
 from jim.admin import ce_service
+from jim.doors import inbox
 
 POLL, SUBMIT = str(HOME / "shell/jim-poll"), str(HOME / "shell/jim-submit")
 BARE_SHELL = ("/bin/sh", "-c", ":")
@@ -89,6 +91,41 @@ def condor(calls: int) -> Iterator[Figure]:
     yield Figure(
         "1,000 jobs of HTCondor-CE asked about", cores, "cores", 0.2, f"{used * 1000:.2f} ms of CPU for a call"
     )
+
+
+# The scan of ARC: one call for all jobs
+
+SCAN_SECONDS = 10.0  # between two scans of A-REX
+LOOK = 'for file in "$1"/processing/job.*.status; do { read -r word <"$file"; } 2>/dev/null; done; :'
+
+
+def arc(jobs: int, calls: int) -> Iterator[Figure]:
+    """Ask for the ends of jobs as A-REX does: of none, and of very many that run."""
+    with Place() as place:
+        place.block()
+        control = place.directory / "control"
+        (control / "processing").mkdir(parents=True)
+        scan = (str(HOME / "shell/arc/scan-jim-job"), "--config", "none", str(control))
+        times = alternate(
+            calls,
+            partial(seconds_of, scan, place.environment),
+            partial(seconds_of, ("/bin/sh", "-c", LOOK, "sh", str(control)), place.environment),
+        )
+        for number in range(2, jobs + 2):
+            _hand_to_jim(place, control, number)
+        used = min(cpu_of(scan, place.environment) for _ in range(5))
+    yield ratio("scan of ARC without jobs", 2, times, "sh -c that reads a directory")
+    told = f"{used * 1000:.0f} ms of CPU for a scan, every {SCAN_SECONDS:.0f} s"
+    yield Figure(f"{jobs:,} jobs of ARC asked about", used / SCAN_SECONDS, "cores", 0.2, told)
+
+
+def _hand_to_jim(place: Place, control: Path, number: int) -> None:
+    """Write the files of a job of A-REX that runs in JIM."""
+    name = f"{number:08d}"
+    (control / f"processing/job.{name}.status").write_text("INLRMS\n")
+    (control / f"job.{name}.local").write_text(f"localid={os.getuid()}.{number}\nsessiondir={control}/{name}\n")
+    (place.state / "answers" / str(number)).write_text("running\n1 of 1 local job runs\n")
+    (place.state / "keys" / inbox.request_name(name)).write_text(json.dumps({"id": number}))
 
 
 # Submit

@@ -58,10 +58,11 @@ class Amounts:
     viewed_seconds: int = 60
     viewed_repeats: int = 5
     viewed_million: int = 1_000_000
+    arc_jobs: int = 1000
 
 
 _QUICK = (10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1, 20, 1)
-QUICK = Amounts(*_QUICK, 3, 20, 100, 6, 1, 2000)
+QUICK = Amounts(*_QUICK, 3, 20, 100, 6, 1, 2000, 20)
 # One needs root, and installs what it measures; the other one makes a store for minutes.
 BY_NAME_ONLY = ("slurm", "million")
 
@@ -72,6 +73,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
     return {
         "poll": partial(doors.poll, a.poll_pieces, a.poll_runs),
         "condor": partial(doors.condor, a.poll_runs),
+        "arc": partial(doors.arc, a.arc_jobs, a.poll_runs),
         "submit": partial(doors.submit, a.pieces, a.submit_runs),
         "split": partial(keeping.split, a.pieces, a.split_runs),
         "listing": partial(listing.listings, a.many_changes, a.few_changes, a.change_runs),
