@@ -44,11 +44,11 @@ class Tending:
     def _show(self, keeper: Keeper, number: int) -> None:
         try:
             job = keeper.store.grid_job(number)
+            if job.door != self._door or job.size < 2:
+                return
             line = inbox.answer(keeper.site.state, number).partition(b"\n")[2]
         except UnknownJob:
             self._written.pop(number, None)
-            return
-        if job.door != self._door or job.size < 2:
             return
         path = keeper.store.at_door(number).places.get("progress")
         if path and line and self._written.get(number) != line:

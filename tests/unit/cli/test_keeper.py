@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jim.jobs import PLACED
 from jim.model import Answer
 from jim.site.acts import recorded
 from jim.site.lock import Lock
@@ -23,6 +24,17 @@ def test_keeper_all_starts_what_is_needed(home, monkeypatch):
     home.add()
     assert home.out("keeper", "--all") == "alice: keeper started, 1 grid job is unfinished\n"
     assert started == [home.site.state]
+
+
+def test_keeper_all_starts_one_that_places_outputs(home, monkeypatch):
+    started = []
+    monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
+    home.add()
+    home.finish()
+    for kept, times in (({"places": {"directory": "/w"}}, 1), ({"placed": PLACED}, 1)):
+        home.store.set_at_door(1, **kept)
+        home.out("keeper", "--all")
+        assert started == [home.site.state] * times
 
 
 @pytest.mark.parametrize(
