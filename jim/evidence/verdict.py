@@ -56,6 +56,7 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
         return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness)
     if record.advice in (RECOVERABLE, HOLD):
         more = ", recoverable" if record.advice == RECOVERABLE else ", and its recovery file asks for a person"
+        more += f" ({record.reason})" if record.warned_in_time else ""
         arguments = _arguments(record.recovery)
         return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness, again=True, recovery=arguments)
     if record.warned_in_time and record.kills == 0:

@@ -37,7 +37,7 @@ ODD = "; its recovery file begins with 'Recoverable', not with one of success, r
         (record(signal=15, reason=WARNED), State.FAILED, f"{WARNED} (signal 15)", True),
         (record(4, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (exit 4)", False),
         (record(signal=9, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (signal 9)", False),
-        (record(3, reason=IN_TIME, recovery="recoverable -x"), State.FAILED, "exit 3, recoverable", True),
+        (record(3, reason=IN_TIME, recovery="recoverable -x"), State.FAILED, f"exit 3, recoverable ({IN_TIME})", True),
         (record(0, reason=IN_TIME), State.COMPLETING, "", False),
         (
             record(0, reason=IN_TIME, refused=("missing a",)),
