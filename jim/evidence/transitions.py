@@ -74,6 +74,11 @@ def not_split_again(local: LocalJob) -> str:
     return "" if local.piece.files else "has no input files that a splitter could split again"
 
 
+def has_words(words: str, reason: str) -> bool:
+    """Tell whether a reason has these words. A number is no part of a longer one: `exit 1` is not `exit 137`."""
+    return bool(re.search(rf"(?!(?<=\d)\d){re.escape(words)}(?!(?<=\d)\d)", reason, re.IGNORECASE))
+
+
 def again_of(
     ended: Sequence[LocalJob],
     slices: Sequence[tuple[int, int]],
@@ -91,7 +96,6 @@ def again_of(
     """
     able = [each for each in ended if each.held or (each.state in ENDED_BADLY and not each.piece.failure)]
     if reason:
-        words = re.compile(rf"(?!(?<=\d)\d){re.escape(reason)}(?!(?<=\d)\d)", re.IGNORECASE)
-        able = [each for each in able if words.search(each.reason)]
+        able = [each for each in able if has_words(reason, each.reason)]
     not_killed = [each for each in able if each.state is not State.KILLED]
     return (not_killed if failed or (not_killed and not slices) else able)[:most]

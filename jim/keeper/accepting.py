@@ -23,6 +23,7 @@ from jim.model import Step, Verb, Witness
 from jim.tasks import wishes as task_wishes
 from jim.tasks.following import unsettle
 from jim.tasks.on_waves import refused_on_wave
+from jim.tasks.recovering import Recoveries
 
 log = logging.getLogger(__name__)
 INBOX_SECONDS = 0.01  # of the loop, in one round
@@ -78,8 +79,9 @@ def details(content: Mapping[str, Any]) -> Iterator[str]:
 class Wishes:
     """The wishes of one look into the inbox. Each is taken once, and after earlier wishes for the same local jobs."""
 
-    def __init__(self, keeper: Keeper, resplits: Resplits, remove: Remove) -> None:
-        self.keeper, self.resplits, self.remove = keeper, resplits, remove
+    def __init__(self, keeper: Keeper, resplits: Resplits, recoveries: Recoveries, remove: Remove) -> None:
+        self.keeper, self.resplits, self.recoveries, self.remove = keeper, resplits, recoveries, remove
+        self.tasks_waiting: set[str] = set()
         self.waiting: list[tuple[int, Slices]] = []
         self.unread: set[int] = set()  # grid jobs with a wish file that cannot be read at the moment
         self.fulfilled = keeper.store.fulfilled()
@@ -92,9 +94,7 @@ class Wishes:
         if path.name in self.fulfilled:  # by a keeper that was killed before it removed the file
             return partial(inbox.taken, path)
         if content["target"].startswith(task_wishes.PREFIX):
-            self.keeper.store.fulfil(path.name)
-            task_wishes.take(self.keeper, content)
-            return partial(inbox.taken, path)
+            return self._take_of_task(path, content)
         grid, slices = inbox.slices_of(content["target"])
         if content["verb"] == Verb.REMOVE and self.keeper.store.removed_at(grid):
             return partial(inbox.taken, path)
@@ -104,6 +104,16 @@ class Wishes:
             self.keeper.store.note(grid, f"{content['verb']} changes nothing", Witness.KEEPER, why)
             return partial(inbox.taken, path)
         return self._take(path, content, job, slices)
+
+    def _take_of_task(self, path: Path, content: dict[str, Any]) -> Then | None:
+        """Record a wish for a task. A later wish for the same task waits for an earlier one."""
+        waits = content["target"] in self.tasks_waiting
+        if waits or task_wishes.must_wait(self.keeper, content, self.recoveries):
+            self.tasks_waiting.add(content["target"])
+            return None
+        self.keeper.store.fulfil(path.name)
+        task_wishes.take(self.keeper, content, self.recoveries)
+        return partial(inbox.taken, path)
 
     def _take(self, path: Path, content: dict[str, Any], job: GridJob, slices: Slices) -> Then | None:
         keeper, grid, verb = self.keeper, job.id, content["verb"]
@@ -157,7 +167,7 @@ class TakingInbox:
     """
 
     def __init__(self, remove: Remove) -> None:
-        self.resplits, self.remove = Resplits(), remove
+        self.resplits, self.recoveries, self.remove = Resplits(), Recoveries(), remove
         self._taking: Iterator[Then | None] | None = None  # the rest of the inbox, which a round had no time for
 
     def __call__(self, keeper: Keeper) -> None:
@@ -172,7 +182,7 @@ class TakingInbox:
                 keeper.workers.wake()
 
     def _begin(self, keeper: Keeper) -> Iterator[Then | None] | None:
-        wishes = Wishes(keeper, self.resplits, self.remove)
+        wishes = Wishes(keeper, self.resplits, self.recoveries, self.remove)
         return _take_all(keeper, wishes) if inbox.names(keeper.site.state) else None
 
 

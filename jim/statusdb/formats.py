@@ -120,8 +120,8 @@ UPGRADES = (
     CREATE TABLE piece (task INTEGER NOT NULL, p INTEGER NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, record
         TEXT NOT NULL, wave INTEGER NOT NULL DEFAULT 0, n INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL
         DEFAULT 0, reason TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT '', ended REAL NOT NULL DEFAULT 0, again
-        INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (task, p)) WITHOUT ROWID;
-    CREATE INDEX piece_ready ON piece (task, p) WHERE state = 'ready';
+        INTEGER NOT NULL DEFAULT 0, turn INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (task, p)) WITHOUT ROWID;
+    CREATE INDEX piece_ready ON piece (task, turn, p) WHERE state = 'ready';
     CREATE INDEX piece_failed ON piece (task, p) WHERE state = 'failed';
     CREATE INDEX piece_in_wave ON piece (task, wave, n) WHERE wave > 0;
     CREATE TABLE piece_item (task INTEGER NOT NULL, p INTEGER NOT NULL, item INTEGER NOT NULL, part INTEGER NOT NULL

@@ -258,10 +258,11 @@ CREATE TABLE piece (
     reason TEXT NOT NULL DEFAULT '',    -- why it failed
     kind TEXT NOT NULL DEFAULT '',
     ended REAL NOT NULL DEFAULT 0,      -- when it failed or was completed, in seconds since 1970
-    again INTEGER NOT NULL DEFAULT 0,   -- 1: it was tried again after a bad time
+    again INTEGER NOT NULL DEFAULT 0,   -- 1: it was tried again after a bad time; 2: a person wants that
+    turn INTEGER NOT NULL DEFAULT 1,    -- 0: it is released before others, because it does again what has failed
     PRIMARY KEY (task, p)
 ) WITHOUT ROWID;
-CREATE INDEX piece_ready ON piece (task, p) WHERE state = 'ready';
+CREATE INDEX piece_ready ON piece (task, turn, p) WHERE state = 'ready';
 CREATE INDEX piece_failed ON piece (task, p) WHERE state = 'failed';
 CREATE INDEX piece_in_wave ON piece (task, wave, n) WHERE wave > 0;
 

@@ -145,8 +145,8 @@ class TaskStore(Protocol):
     def drop_unplanned(self, task: int) -> None:
         """Remove the pieces of a plan that did not come to its end."""
 
-    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece]) -> None:
-        """Store pieces that do not count before `end_plan`."""
+    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece], turn: int = 1) -> None:
+        """Store pieces that do not count before `end_plan`; those of turn 0 are released before others."""
 
     def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
         """Let the pieces below a number count, and these items be acquired. Ranges are cut by `cut_range`."""
@@ -165,6 +165,9 @@ class TaskStore(Protocol):
 
     def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
         """Return the failed pieces."""
+
+    def want_again(self, task: int, numbers: Iterable[int]) -> None:
+        """Record that a person wants these failed pieces tried again."""
 
     def failed_since(self, task: int, since: float) -> list[PieceRow]:
         """Return the pieces that have failed since a time, and were not tried again after a bad time before."""

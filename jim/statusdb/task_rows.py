@@ -49,6 +49,7 @@ class PieceState(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     TAKEN_BACK = "taken back"  # an input went away before it was sent
+    REPLACED = "replaced"  # new pieces do its work
 
 
 LIVE_PIECES = (PieceState.READY, PieceState.SENT)
@@ -169,7 +170,8 @@ class PieceRow(NamedTuple):
     reason: str
     kind: Kind
     ended: float = 0.0  # in seconds since 1970
-    again: int = 0  # 1: it was tried again after a bad time
+    again: int = 0  # 1: it was tried again after a bad time; 2: a person wants that
+    turn: int = 1  # 0: it is released before others
 
 
 class Part(NamedTuple):

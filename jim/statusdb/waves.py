@@ -14,7 +14,7 @@ from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import Pools, ids
 from jim.statusdb.task_rows import LIVE_PIECES, Ended, ItemState, NewPiece, Part, PieceRow, PieceState, Wave, WaveState
 
-ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record) VALUES (?, ?, ?, 'ready', ?)"
+ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record, turn) VALUES (?, ?, ?, 'ready', ?, ?)"
 ADD_PART = "INSERT INTO piece_item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ITEMS_OF = (
     "SELECT item, count(DISTINCT p) FROM piece_item WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
@@ -28,9 +28,9 @@ BEHIND = (
 
 
 def _piece(row: Sequence[Any]) -> PieceRow:
-    task, p, grp, state, record, wave, n, attempts, reason, kind, ended, again = row
+    task, p, grp, state, record, wave, n, attempts, reason, kind, *more = row
     known = task, p, grp, PieceState(state), json.loads(record), wave, n, attempts
-    return PieceRow(*known, reason, Kind(kind), ended, again)
+    return PieceRow(*known, reason, Kind(kind), *more)
 
 
 def _wave(row: Sequence[Any]) -> Wave:
@@ -51,11 +51,11 @@ class Waves(Pools):
                 sql = f"DELETE FROM {table} WHERE task = ?1 AND p >= (SELECT next_piece FROM task WHERE id = ?1)"
                 self.db.execute(sql, (task,))
 
-    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece]) -> None:
-        """Store pieces that do not count before `end_plan`."""
+    def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece], turn: int = 1) -> None:
+        """Store pieces that do not count before `end_plan`; those of turn 0 are released before others."""
         with self.transaction():
             for p, each in enumerate(pieces, first):
-                self.db.execute(ADD_PIECE, (task, p, each.grp, as_json(dict(each.record))))
+                self.db.execute(ADD_PIECE, (task, p, each.grp, as_json(dict(each.record)), turn))
                 parts = ((task, p, part.item, at, *part[1:]) for at, part in enumerate(each.parts))
                 self.db.executemany(ADD_PART, parts)
 
@@ -91,7 +91,7 @@ class Waves(Pools):
         """Return the first pieces to release."""
         sql = (
             "SELECT * FROM piece INDEXED BY piece_ready WHERE task = ?1 AND state = 'ready' "
-            "AND p < (SELECT next_piece FROM task WHERE id = ?1) ORDER BY p LIMIT ?2"
+            "AND p < (SELECT next_piece FROM task WHERE id = ?1) ORDER BY turn, p LIMIT ?2"
         )
         return list(map(_piece, self.db.execute(sql, (task, limit))))
 
@@ -99,6 +99,11 @@ class Waves(Pools):
         """Return the failed pieces."""
         sql = "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' ORDER BY p LIMIT ?"
         return list(map(_piece, self.db.execute(sql, (task, limit))))
+
+    def want_again(self, task: int, numbers: Iterable[int]) -> None:
+        """Record that a person wants these failed pieces tried again."""
+        sql = "UPDATE piece SET again = 2 WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+        self.db.execute(sql, (task, ids(numbers)))
 
     def failed_since(self, task: int, since: float) -> list[PieceRow]:
         """Return the pieces that have failed since a time, and were not tried again after a bad time before."""

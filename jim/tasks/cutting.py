@@ -78,7 +78,7 @@ def cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site)
     full = getattr(module, "full", None)
     if pool.open and full and split["when"] == "full":
         made = [job for those in _by_group(made) for job in _without_rest(those, full(those[-1], checked))]
-    return Cut([_piece(job, known) for job in made], settled)
+    return Cut([piece_of(job, known) for job in made], settled)
 
 
 def _sorted_out(
@@ -108,7 +108,8 @@ def _without_rest(made: list[SplitJob], full: bool) -> list[SplitJob]:
     return kept
 
 
-def _piece(job: SplitJob, known: Mapping[str, Item]) -> NewPiece:
+def piece_of(job: SplitJob, known: Mapping[str, Item]) -> NewPiece:
+    """Return a job as a piece of a task."""
     items = [known[each.lfn] for each in job.files]
     record = job.to_record() | {"files": [each.id for each in items]}
     return NewPiece(items[0].grp if items else "", record, tuple(_parts(job, items)))

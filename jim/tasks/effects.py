@@ -24,6 +24,9 @@ class TaskVerb(StrEnum):
     REOPEN = "reopen"
     FLUSH = "flush"
     DROP = "drop"
+    RETRY = "retry"
+    RECOVER = "recover"
+    PRIORITY = "priority"
     CANCEL = "cancel"
     REMOVE = "remove"
 
@@ -38,14 +41,16 @@ class Pool(NamedTuple):
 
     sent: int  # pieces that are on the way
     closed: str  # since when nothing more comes; empty: more may come
+    failed: int  # pieces
     groups: frozenset[str]
 
 
 def pool_of(store: Store, task: Task) -> Pool:
     """Return what decides what a verb does to a task."""
     closed = [each.closed for each in store.sources(task.id)]
-    sent = store.task_counts(task.id, "pieces").get(PieceState.SENT, 0)
-    return Pool(sent, max(closed) if all(closed) else "", frozenset(each.grp for each in store.groups(task.id)))
+    counts = store.task_counts(task.id, "pieces")
+    sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
+    return Pool(sent, max(closed) if all(closed) else "", failed, frozenset(each.grp for each in store.groups(task.id)))
 
 
 def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
@@ -67,6 +72,8 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
         return f"{name} is {state.value}"
     if verb == TaskVerb.START and task.tested != task.spec["to_test"] and not content.get("untested"):
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
+    if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
+        return f"{name}: no piece has failed"
     return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
 
 

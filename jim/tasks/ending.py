@@ -10,7 +10,7 @@ from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb
-from jim.statusdb.task_rows import Ended, PieceState, Task, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
 from jim.tasks.following import unsettle
 from jim.tasks.keeping import Keeper
@@ -19,6 +19,7 @@ from jim.tasks.throttle import read
 Wish = Callable[
     [Any, GridJob, Verb, str, Sequence[int]], None
 ]  # the keeper fulfils a wish for a whole grid job, as somebody asked
+WANTED = 2  # of a piece: a person wants it tried again
 
 
 def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
@@ -41,30 +42,43 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
                     (),
                 )
             elif not wave.t and not wave.ending:
+                if job.priority != task.priority:
+                    keeper.store.set_grid_job(job.id, priority=task.priority)
                 _let_follow(keeper, task, job, wish)
                 room.give(job)
-    if task.state is TaskState.RUNNING and task.throttle.get("again"):
-        _try_again(keeper, task, wish)
-    if task.state is TaskState.RUNNING and task.throttle.get("suspend"):
+    if task.state is TaskState.RUNNING:
+        _heed_throttle(keeper, task, wish)
+
+
+def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
+    """Do once what a running task's throttle says: try failed pieces again, and let no pause go on."""
+    if task.throttle.get("again"):
+        since = float(task.throttle["again"])
+        _try_again(keeper, task, wish, keeper.store.failed_since(task.id, since), "again")
+    elif task.throttle.get("retry"):
+        wanted = [each for each in keeper.store.failed_pieces(task.id) if each.again == WANTED]
+        _try_again(keeper, task, wish, wanted, "retry")
+    elif task.throttle.get("suspend"):
         keeper.store.set_task(task.id, throttle={**task.throttle, "suspend": 0})
 
 
-def _try_again(keeper: Keeper, task: Task, wish: Wish) -> None:
-    """Try once again what has failed in a bad time that is over."""
-    pieces = keeper.store.failed_since(task.id, float(task.throttle["again"]))
-    able = [each for each in pieces if each.kind not in (Kind.CANCELLED, Kind.NOT_MADE)]
+def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow], done: str) -> None:
+    """Try failed pieces again; by itself none that a person has cancelled."""
+    why = "a person asked" if done == "retry" else "the bad time is over"
+    able = [each for each in pieces if each.kind is not Kind.NOT_MADE]
+    able = [each for each in able if each.again == WANTED or each.kind is not Kind.CANCELLED]
     grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
     with keeper.store.transaction():
-        keeper.store.set_task(task.id, throttle={**task.throttle, "again": 0.0})
+        keeper.store.set_task(task.id, throttle={**task.throttle, done: 0})
         keeper.store.are_tried_again(task.id, [each.p for each in able])
         for w in {each.wave for each in able}:
             with suppress(UnknownJob):  # its grid job was removed
                 job = keeper.store.grid_job(grids[w])
                 numbers = [each.n for each in able if each.wave == w]
-                wish(keeper, job, Verb.RETRY, f"task {task.name}: the bad time is over", numbers)
+                wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", numbers)
                 unsettle(keeper, job)
         if able:
-            keeper.store.note_task(task.id, "tried again", f"{len(able)} pieces that had failed in the bad time")
+            keeper.store.note_task(task.id, "tried again", f"{len(able)} failed pieces: {why}")
 
 
 def _who(keeper: Keeper, task: Task, verb: str) -> str:

@@ -34,6 +34,7 @@ class Throttle(NamedTuple):
     row: int = 0  # failures in a row of such waves
     again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
     suspend: int = 0  # 1: a pause suspends what is on the way
+    retry: int = 0  # 1: a person wants some failed pieces tried again
 
     @property
     def allowance(self) -> int:

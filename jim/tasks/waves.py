@@ -73,6 +73,8 @@ def made(task: str, handler: Handler, request: Attributes, loads: Sequence[Load]
     for load, piece in zip(loads, pieces, strict=True):
         events = load.record.get("events")
         whole = piece._replace(first_event=events[0], events=events[1], mask=NOTHING) if events else piece
+        if load.record.get("changes"):
+            whole = whole._replace(attributes={**whole.attributes, **load.record["changes"]})
         if len(as_json(whole)) > LARGEST_PIECE:
             why = f"it takes more than {LARGEST_PIECE:,} bytes in a request"
             whole = Piece(files=piece.files[:10], variables=piece.variables, failure=why)

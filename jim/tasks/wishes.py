@@ -9,11 +9,13 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import UnknownJob
+from jim.evidence.transitions import has_words
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.effects import TaskVerb, pool_of, refusal
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
+from jim.tasks.recovering import Recoveries
 from jim.tasks.throttle import Throttle, read, resumed
 from jim.tasks.words import THROTTLE
 
@@ -21,7 +23,19 @@ log = logging.getLogger(__name__)
 PREFIX = "task:"  # of the target of a wish for a task
 
 
-def take(keeper: Keeper, content: Mapping[str, Any]) -> None:
+def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:
+    """Tell whether a wish waits for the pieces that a worker makes for it."""
+    if content["verb"] != TaskVerb.RECOVER:
+        return False
+    try:
+        task = keeper.store.task_named(content["target"].removeprefix(PREFIX))
+    except UnknownJob:
+        return False
+    refused = refusal(task, TaskVerb.RECOVER, content, pool_of(keeper.store, task))
+    return not refused and not recoveries.has_pieces(keeper, task, content)
+
+
+def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> None:
     """Fulfil a wish for a task, or note why it changes nothing."""
     verb, name, by = content["verb"], content["target"].removeprefix(PREFIX), str(content.get("by", ""))
     if verb == TaskVerb.CREATE:
@@ -35,6 +49,9 @@ def take(keeper: Keeper, content: Mapping[str, Any]) -> None:
     keeper.store.note_task(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
     if why := refusal(task, verb, content, pool_of(keeper.store, task)):
         keeper.store.note_task(task.id, f"{verb} changes nothing", why)
+        return
+    if verb == TaskVerb.RECOVER:
+        keeper.store.note_task(task.id, "recover", recoveries.recover(keeper, task))
         return
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)
@@ -97,6 +114,19 @@ def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     keeper.store.set_task(task.id, throttle={**task.throttle, **given})
 
 
+def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    """Let failed pieces be tried again in their waves, those with some words in their reason, or all."""
+    words, failed = content.get("reason", ""), keeper.store.failed_pieces(task.id)
+    wanted = [each.p for each in failed if not words or has_words(words, each.reason)][: content.get("most")]
+    keeper.store.want_again(task.id, wanted)
+    state = {"state": TaskState.RUNNING, "outcome": ""} if task.state is TaskState.FINISHED else {}
+    keeper.store.set_task(task.id, throttle={**task.throttle, "retry": 1}, **state)
+
+
+def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    keeper.store.set_task(task.id, priority=int(content["priority"]))
+
+
 def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     keeper.store.set_task(task.id, state=TaskState.CANCELLING, reason="")
     _end_waves(keeper, task, BY_CANCEL)
@@ -122,6 +152,8 @@ FULFIL = {
     TaskVerb.PAUSE: _pause,
     TaskVerb.RESUME: _resume,
     TaskVerb.THROTTLE: _throttle,
+    TaskVerb.RETRY: _retry,
+    TaskVerb.PRIORITY: _priority,
     TaskVerb.CANCEL: _cancel,
     TaskVerb.REMOVE: _remove,
 }

@@ -8,14 +8,17 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.tasks.recovery import of_recovery, say_recovery
 from jim.cli.text import say
 from jim.doors import inbox
 from jim.errors import BadRequest
+from jim.model import MOST_PRIORITY
 from jim.reading.quantities import how_many
 from jim.reading.tasks import Facts, facts, named
 from jim.reading.view import View, look
 from jim.statusdb.task_rows import ItemState, PieceState, Task
 from jim.tasks.effects import POOL_VERBS, TaskVerb, pool_of, refusal
+from jim.tasks.throttle import read
 from jim.tasks.words import THROTTLE
 
 HELP = {
@@ -29,6 +32,9 @@ HELP = {
     TaskVerb.REOPEN: "let more come; what came too late is worked on",
     TaskVerb.FLUSH: "plan once what waits to be full, and stay open",
     TaskVerb.DROP: "give up items; what is on the way of them is not touched",
+    TaskVerb.RETRY: "try failed pieces again as they are",
+    TaskVerb.RECOVER: "do what failed with new pieces, cut smaller or with other attributes",
+    TaskVerb.PRIORITY: "set the priority of a task: the highest is sent first",
     TaskVerb.CANCEL: "end a task with all that is on the way",
     TaskVerb.REMOVE: "forget a task that has ended",
 }
@@ -47,6 +53,13 @@ def add_verbs(verbs: Any) -> None:
     how.add_argument(
         "--kill", action="store_true", help="end what is on the way; these pieces are released again later"
     )
+    parsers[TaskVerb.RETRY].add_argument("--reason", metavar="WORDS", default="", help="only with these words")
+    parsers[TaskVerb.RETRY].add_argument("--max", metavar="N", type=whole_number(1), help="at most so many pieces")
+    parsers[TaskVerb.RECOVER].add_argument(
+        "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
+    )
+    parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
+    parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=int, help="-1,000 to 1,000; 0 is usual")
     for verb in (TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH):
         parsers[verb].add_argument("group", metavar="GROUP", nargs="?", help="only this group")
     parsers[TaskVerb.ADD].add_argument("items", metavar="ITEM", nargs="*", help="name of an item")
@@ -62,12 +75,16 @@ def add_verbs(verbs: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any task is unknown."""
     verb, view = TaskVerb(arguments.task_verb), look()
-    content = _content(verb, arguments)
     tasks = [named(view, name) for name in arguments.names]
+    content = of_recovery(view, tasks[0], arguments.words) if verb is TaskVerb.RECOVER else _content(verb, arguments)
     refused = [(task, refusal(task, verb, content, pool_of(view.store, task))) for task in tasks]
     for _, why in refused:
         if why:
             raise BadRequest(why)
+    if verb is TaskVerb.RECOVER:
+        say_recovery(view, tasks[0], content)
+        if arguments.dry_run:
+            return 0
     for task, _ in refused:
         inbox.task_wish(view.site.state, verb, task.name, by=inbox.by("the command line"), **content)
         say(f"{task.name}: {_told(view, verb, task, content)}")
@@ -83,6 +100,13 @@ def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
         return {"untested": True} if arguments.untested else {}
     if verb in POOL_VERBS:
         return _of_pool(verb, arguments)
+    if verb is TaskVerb.PRIORITY:
+        if abs(arguments.priority) > MOST_PRIORITY:
+            raise BadRequest(f"{arguments.priority}: expected -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
+        return {"priority": arguments.priority}
+    if verb is TaskVerb.RETRY:
+        given = {"reason": arguments.reason, "most": arguments.max}
+        return {name: value for name, value in given.items() if value}
     if verb is TaskVerb.PAUSE:
         return {name: True for name in ("suspend", "kill") if getattr(arguments, name)}
     return dict(map(_limit, arguments.limits)) if verb is TaskVerb.THROTTLE else {}
@@ -115,24 +139,26 @@ def _limit(text: str) -> tuple[str, int]:
 def _told(view: View, verb: TaskVerb, task: Task, content: dict[str, Any]) -> str:
     """Return what a wish will do."""
     found = facts(view, task)
-    sent, ready = (found.pieces.get(each, 0) for each in (PieceState.SENT, PieceState.READY))
-    on_the_way = f"{how_many(sent, 'piece')} on the way"
-    if verb is TaskVerb.TEST:
-        return f"test {task.tests + 1} begins; `jim task explain {task.name}` shows the progress"
-    if verb is TaskVerb.START:
-        most = f"at most {task.throttle['at_once']:,} pieces are on the way"
-        return f"starts; {most}; `jim task status {task.name}` shows the progress"
-    if verb is TaskVerb.PAUSE:
-        return f"pauses; {on_the_way}{_what_becomes(sent, content)}"
-    if verb is TaskVerb.RESUME:
-        return f"goes on; {how_many(ready, 'piece')} ready, at most {task.throttle['at_once']:,} on the way"
-    if verb is TaskVerb.THROTTLE:
-        return ", ".join(f"{name} {task.throttle[name]:,} → {value:,}" for name, value in content.items())
+    sent, ready, failed = (found.pieces.get(each, 0) for each in (PieceState.SENT, PieceState.READY, PieceState.FAILED))
+    on_the_way, follow = f"{how_many(sent, 'piece')} on the way", f"`jim task explain {task.name}` shows the progress"
+    most = f"at most {read(task.throttle).first:,} pieces are on the way at first"
     if verb in POOL_VERBS:
         return _told_of_pool(verb, found, content)
-    if verb is TaskVerb.CANCEL:
-        return f"is cancelled, with {on_the_way}; `jim task explain {task.name}` shows the progress"
-    return f"is forgotten: {how_many(sum(found.items.values()), 'item')}, {how_many(task.next_piece, 'piece')}"
+    if verb is TaskVerb.THROTTLE:
+        return ", ".join(f"{name} {task.throttle[name]:,} → {value:,}" for name, value in content.items())
+    says = {
+        TaskVerb.TEST: f"test {task.tests + 1} begins; {follow}",
+        TaskVerb.START: f"starts; {most}; `jim task status {task.name}` shows the progress",
+        TaskVerb.PAUSE: f"pauses; {on_the_way}{_what_becomes(sent, content)}",
+        TaskVerb.RESUME: f"goes on; {how_many(ready, 'piece')} ready; {most}",
+        TaskVerb.RETRY: f"{how_many(failed, 'failed piece')}: tried again, as far as asked for",
+        TaskVerb.RECOVER: f"recovered; {follow}",
+        TaskVerb.PRIORITY: f"priority {task.priority} → {content.get('priority', 0)}",
+        TaskVerb.CANCEL: f"is cancelled, with {on_the_way}; {follow}",
+        TaskVerb.REMOVE: f"is forgotten: {how_many(sum(found.items.values()), 'item')}, "
+        f"{how_many(task.next_piece, 'piece')}",
+    }
+    return says[verb]
 
 
 def _told_of_pool(verb: TaskVerb, found: Facts, content: dict[str, Any]) -> str:

@@ -302,6 +302,87 @@ def test_46_what_a_test_does_not_depend_on_may_change(ground):
     assert whole([each for each in ground.ranges() if each != (1, 2)], 3, 4)
 
 
+def seven_of_files_failed(ground, tmp_path):
+    """Let two of five pieces of ten files each fail."""
+    names = [f"/data/{n:02}" for n in range(50)]
+    ground.start(files(tmp_path, *names, size=10))
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    ground.begin()
+    for index in (2, 5):
+        ground.batch.finish("1", index, code=137)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    return names
+
+
+def test_51_what_failed_is_recovered_exactly_cut_smaller_and_sent_first(ground, tmp_path):
+    names = seven_of_files_failed(ground, tmp_path)
+    assert ground.counts("items") == {"completed": 30, "failed": 20}
+    ground.ask("recover", parameters={"files_per_job": 1}, attributes={"memory_mb": 4000})
+    ground.until(lambda: ground.counts("pieces").get("replaced"))
+    assert ground.counts("pieces")["replaced"] == 2
+    assert ground.store.counts(1) == {State.COMPLETED: 3, State.FAILED_FROZEN: 2}
+    ground.until(lambda: len(ground.batch.tasks) == 25)
+    ground.begin()
+    ground.batch.finish("2", 3, code=137)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    assert ground.store.local_job(2, 0).piece.attributes["memory_mb"] == 4000
+    assert ground.counts("items") == {"completed": 49, "failed": 1}
+    ground.ask("recover")
+    ground.until_state(TaskState.FINISHED)
+    ground.go(3)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert ground.task().outcome == "completed"
+
+
+def test_51_events_of_failed_pieces_are_recovered_once(ground):
+    ground.start(events(100, 25))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    ground.ask("recover", parameters={"events_per_piece": 10})
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 100)
+    assert ground.ranges()[1:4] == [(26, 35), (36, 45), (46, 50)]
+
+
+def test_51_a_retry_and_a_recover_at_one_moment_do_the_work_once(ground, tmp_path):
+    names = seven_of_files_failed(ground, tmp_path)
+    inbox.wish(ground.site.state, "retry", "1.1", by="alice, by hand")
+    ground.ask("recover", parameters={"files_per_job": 1})
+    ground.go(3)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_failed_pieces_are_tried_again_as_people_say(ground, tmp_path):
+    names = seven_of_files_failed(ground, tmp_path)
+    ground.ask("retry", reason="exit 13")
+    ground.go(3)
+    assert ground.counts("pieces")["failed"] == 2, "that is another reason"
+    ground.ask("retry", reason="exit 137", most=1)
+    ground.go(3)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.counts("pieces") == {"completed": 4, "failed": 1}
+    ground.ask("retry")
+    ground.go(3)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_a_priority_reaches_the_waves_of_a_task(ground):
+    ground.start(events(4, 2))
+    ground.until(lambda: ground.batch.tasks)
+    ground.ask("priority", priority=7)
+    ground.go(2)
+    assert ground.store.grid_job(1).priority == 7
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
     ground.create(events(4, 2, 'test = { check = ["/bin/false"], pieces = 2 }'))

@@ -203,3 +203,31 @@ def test_the_list_of_grid_jobs_has_a_line_for_each_task(ground, jim, capsys):
     assert [line.split()[0] for line in told if line] == ["task", "mc"]
     assert cli.main(["status", "--waves"]) == 0
     assert "mc:1" in capsys.readouterr().out
+
+
+def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    assert jim("recover", "mc") == (2, "jim: mc: no piece has failed\n")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 1, code=3)
+    ground.end()
+    ground.until(lambda: ground.task("mc").state is TaskState.FINISHED)
+    told = [
+        "failed: 1 piece, 1 item (1 × exit 3); 3 completed pieces are left alone",
+        "becomes: 3 pieces, with memory_mb 50 (for these alone)",
+    ]
+    assert jim("recover", "mc", "events_per_piece=1", "memory_mb=50", "--dry-run")[1].splitlines() == told
+    assert ground.task("mc").state is TaskState.FINISHED
+    assert jim("recover", "mc", "speed=3")[1].startswith("jim: 'speed' is neither a parameter of the splitter nor an ")
+    assert jim("recover", "mc", "events_per_piece=1")[0] == 0
+    ground.until(lambda: ground.task("mc").state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED, "mc")
+    assert sorted(ground.ranges()) == [(1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 10)]
+
+
+def test_a_priority_is_a_number_within_bounds(ground, jim):
+    jim("create", ground.write(TEXT))
+    assert jim("priority", "mc", "7") == (0, "mc: priority 0 → 7\n")
+    assert jim("priority", "mc", "2000") == (2, "jim: 2000: expected -1,000 to 1,000\n")

@@ -1,0 +1,58 @@
+"""jim task recover: what it would do, before it is asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from jim.cli.split import parameters as values_of
+from jim.cli.text import plain, say
+from jim.errors import BadRequest
+from jim.keeper.editing import CUT_BY, KNOWN_BY, meanings, read
+from jim.reading.quantities import counted, how_many
+from jim.reading.view import View
+from jim.request import declarations, handler_of
+from jim.splitting.parameters import declared
+from jim.statusdb.task_rows import PieceState, Task
+from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
+from jim.work.splitters import find
+
+REASONS_TOLD = 3
+
+
+def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
+    """Read name=value: a parameter of the splitter, or an attribute of the request, for these new pieces alone."""
+    splitter = task.spec["split"]["splitter"]
+    module = find(splitter, view.site.site.handlers) if splitter else None
+    known = {each.name for each in declared(module.Parameters).values()} if module else {PER_PIECE}
+    attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
+    found: dict[str, dict[str, Any]] = {"parameters": {}, "attributes": {}}
+    for word in words:
+        name = word.partition("=")[0]
+        if "=" not in word:
+            raise BadRequest(f"{word!r}: expected NAME=VALUE")
+        if name in known:
+            found["parameters"] |= values_of([word])
+            continue
+        if name not in meanings(attributes) or name in CUT_BY | KNOWN_BY:
+            raise BadRequest(f"{name!r} is neither a parameter of the splitter nor an attribute that may change")
+        found["attributes"] |= dict([read(word, attributes)])
+    return {name: values for name, values in found.items() if values}
+
+
+def say_recovery(view: View, task: Task, content: dict[str, Any]) -> None:
+    """Print what has failed, and what would become of it."""
+    failed = failed_of(view.store, task)
+    if not failed:
+        return
+    pieces = list(cut_again(task.spec["split"], failed, content, view.site))
+    items = {part.item for *_, parts in failed for part in parts}
+    reasons = Counter(plain(each.reason) for each, _, _ in failed).most_common(REASONS_TOLD)
+    completed = view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0)
+    told = counted((f"× {reason}", count) for reason, count in reasons)
+    say(
+        f"failed: {how_many(len(failed), 'piece')}, {how_many(len(items), 'item')} ({told}); "
+        f"{how_many(completed, 'completed piece')} {'is' if completed == 1 else 'are'} left alone"
+    )
+    given = ", ".join(f"{name} {value}" for name, value in content.get("attributes", {}).items())
+    say(f"becomes: {how_many(len(pieces), 'piece')}{f', with {given} (for these alone)' if given else ''}")

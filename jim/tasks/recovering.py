@@ -1,0 +1,160 @@
+"""Recovers failed pieces: new pieces do exactly their work, cut smaller or with other attributes, and go first.
+
+A worker asks the splitter. The loop stores what it made only if each piece is still failed with the same attempt; else
+the pieces are made anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from jim.errand import Errand
+from jim.errors import JimError, UnknownJob
+from jim.model import State, Witness
+from jim.site.file import Site
+from jim.splitting.files_and_jobs import SplitJob, jobs_in
+from jim.splitting.recovery import document_of, recovery_from
+from jim.splitting.subscription import Subscription
+from jim.statusdb.contract import Store
+from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
+from jim.tasks.cutting import job_of, piece_of
+from jim.tasks.keeping import Keeper
+from jim.work.splitters import find, jobs_of, parameters
+
+log = logging.getLogger(__name__)
+PER_PIECE = "events_per_piece"  # the parameter by which failed ranges of events are cut
+Failed = tuple[PieceRow, Mapping[int, Item], tuple[Part, ...]]
+
+
+class Made(NamedTuple):
+    """What a worker made of failed pieces, and which these were."""
+
+    asked: str
+    print: tuple[tuple[int, int, int], ...]  # piece, wave, local job of each
+    pieces: Sequence[NewPiece]
+    trouble: str = ""
+
+
+class Recoveries:
+    """New pieces that workers have made for wishes that wait."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Made] = {}
+
+    def has_pieces(self, keeper: Keeper, task: Task, content: Mapping[str, Any]) -> bool:
+        """Let a worker make the pieces; tell whether the wish can be taken now."""
+        key = ("task recover", task.id)
+        if keeper.workers.busy(("task plan", task.id)) or keeper.workers.busy(key):
+            return False
+        asked, failed = repr(sorted(content.items())), failed_of(keeper.store, task)
+        made = self._made.get(task.id)
+        if made and (made.asked, made.print) == (asked, print_of(failed)):
+            return True
+        work = partial(_make, task, content, asked, failed, keeper.site)
+        keeper.workers.forget(key)
+        keeper.workers.start(Errand(key, work, partial(self._keep, task.id)))
+        return False
+
+    def _keep(self, task: int, made: Made) -> None:
+        self._made[task] = made
+
+    def recover(self, keeper: Keeper, task: Task) -> str:
+        """Replace the failed pieces by the new ones, in the transaction of the wish."""
+        made = self._made.pop(task.id)
+        if made.trouble:
+            return f"nothing is recovered: {made.trouble}"
+        numbers = [p for p, _, _ in made.print]
+        if not numbers:
+            return "nothing has failed"
+        for p in numbers:
+            _freeze(keeper, task, p)
+        keeper.store.drop_unplanned(task.id)
+        keeper.store.move_pieces(task.id, [Ended(p, PieceState.REPLACED) for p in numbers])
+        keeper.store.add_task_pieces(task.id, task.next_piece, made.pieces, turn=0)
+        items = {part.item for piece in made.pieces for part in piece.parts}
+        keeper.store.end_plan(task.id, task.next_piece + len(made.pieces), items)
+        if task.state is TaskState.FINISHED:
+            keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered")
+        log.info("task %s: %d failed pieces are replaced by %d", task.name, len(numbers), len(made.pieces))
+        return f"{len(numbers)} failed pieces are replaced by {len(made.pieces)}"
+
+
+def failed_of(store: Store, task: Task) -> list[Failed]:
+    """Return the failed pieces of a task, with their items and parts."""
+    return [
+        (each, store.items(task.id, each.record.get("files", ())), tuple(store.parts_of(task.id, each.p)))
+        for each in store.failed_pieces(task.id)
+    ]
+
+
+def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, int, int], ...]:
+    """Return what tells that the same pieces are failed by the same local jobs."""
+    return tuple((each.p, each.wave, each.n) for each, _, _ in failed)
+
+
+def _make(task: Task, content: Mapping[str, Any], asked: str, failed: Sequence[Failed], site: Site) -> Made:
+    try:
+        pieces = list(cut_again(task.spec["split"], failed, content, site))
+    except (JimError, OSError) as error:
+        return Made(asked, print_of(failed), (), str(error))
+    lost = {part.item for *_, parts in failed for part in parts} - {part.item for each in pieces for part in each.parts}
+    trouble = f"the splitter makes no piece of {len(lost)} of the items" if lost else ""
+    return Made(asked, print_of(failed), pieces, trouble)
+
+
+def cut_again(
+    split: Mapping[str, Any], failed: Sequence[Failed], content: Mapping[str, Any], site: Site
+) -> Iterator[NewPiece]:
+    """Yield the pieces that do the work of failed ones; items of two groups are never mixed."""
+    given, changes = content.get("parameters", {}), content.get("attributes", {})
+    for grp, those in groupby(sorted(failed, key=_group), key=_group):
+        rows = list(those)
+        pieces = _ranges(rows, given) if split["splitter"] is None else _files(split, rows, given, site)
+        for each in pieces:
+            record = {**each.record, "changes": changes} if changes else each.record
+            yield NewPiece(grp, record, each.parts)
+
+
+def _group(failed: Failed) -> str:
+    return failed[0].grp
+
+
+def _ranges(failed: Sequence[Failed], given: Mapping[str, Any]) -> Iterator[NewPiece]:
+    """Cut failed ranges of events again, into smaller ones if that is said."""
+    for piece, _, (part,) in failed:
+        first, count = piece.record["events"]
+        size = int(given.get(PER_PIECE, count))
+        for begin in range(first, first + count, size):
+            number = min(size, first + count - begin)
+            yield NewPiece(piece.grp, {"events": [begin, number]}, (Part(part.item, begin, begin + number - 1),))
+
+
+def _files(
+    split: Mapping[str, Any], failed: Sequence[Failed], given: Mapping[str, Any], site: Site
+) -> Iterator[NewPiece]:
+    module = find(split["splitter"], site.site.handlers)
+    checked = parameters(module, {**split["parameters"], **given})
+    jobs: list[SplitJob] = [job_of(piece.record, items, site, 0.0) for piece, items, _ in failed]
+    known = {each.name: each for _, items, _ in failed for each in items.values()}
+    files = {file.lfn: file for job in jobs for file in job.files}
+    storages = {each: (each,) for file in files.values() for each in file.locations}
+    recovery = recovery_from({"documents": [document_of(job) for job in jobs]})
+    work = Subscription(tuple(files.values()), open=False, storage_to_sites=storages, recovery=recovery)
+    yield from (piece_of(job, known) for job in jobs_in(jobs_of(module, work, checked)))
+
+
+def _freeze(keeper: Keeper, task: Task, p: int) -> None:
+    """Freeze the local job of a failed piece: nothing tries it again."""
+    piece = keeper.store.piece(task.id, p)
+    grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t}
+    if piece is None or not grids.get(piece.wave):
+        return
+    with suppress(UnknownJob):  # its grid job was removed
+        if keeper.store.local_job(grids[piece.wave], piece.n).state in (State.FAILED, State.KILLED, State.NEW):
+            told = {"witness": Witness.USER, "reason": "other pieces do its work", "wish": ""}
+            keeper.store.set_local_job(grids[piece.wave], piece.n, state=State.FAILED_FROZEN, **told)
