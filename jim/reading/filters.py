@@ -32,7 +32,8 @@ class Filter(NamedTuple):
         if self.choices and value not in self.choices:
             raise BadRequest(f"{name} cannot be {value!r}{nearest(value, self.choices)}")
         if len(value) > self.longest or not re.fullmatch(self.pattern, value, re.ASCII | re.DOTALL):
-            raise BadRequest(f"{name} cannot be {value[:80]!r}: expected {self.help}")
+            wanted = f"a time: {self.help.partition(': ')[2]}" if self.metavar == "TIME" else self.help
+            raise BadRequest(f"{name} cannot be {value[:80]!r}: expected {wanted}")
 
 
 Known = Mapping[str, Filter]

@@ -33,6 +33,7 @@ HOSTS = {
 VERDICTS = {"": "runs", "again": "failed, tried again", "elsewhere": "failed, tried elsewhere", "held": "failed, held"}
 BLACK = 1001  # the rank of a black hole, or of an avoided host: above any share of failures in per mille
 NOT_IN_FORCE = "named, but not avoided: JIM avoids at most a quarter of its hosts, and never the last one"
+NO_KEEPER = "named; no keeper runs, and the next one reads this"
 NOT_READ = "named; a keeper reads this within 10 s"
 
 
@@ -105,8 +106,15 @@ def _not_in_force(view: View, avoided: Mapping[str, Avoided]) -> dict[str, str]:
     """Return the hosts that a person has named and that are not avoided, with the reason."""
     named = orders_of(_orders(view), {each.host for each in view.store.host_totals()}).avoid
     late = datetime.fromisoformat(view.now()).timestamp() - LATE_SECONDS
-    words = {host: NOT_READ if each.since > late else NOT_IN_FORCE for host, each in named.items()}
+    idle = not view.heart().beats
+    words = {host: _why_not(each, late, idle=idle) for host, each in named.items()}
     return {host: why for host, why in words.items() if host not in avoided}
+
+
+def _why_not(named: Avoided, late: float, *, idle: bool) -> str:
+    if idle:
+        return NO_KEEPER
+    return NOT_READ if named.since > late else NOT_IN_FORCE
 
 
 def _groups(reasons: Mapping[str, Sequence[Alike]], host: str) -> list[Group]:

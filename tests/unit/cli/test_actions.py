@@ -63,7 +63,7 @@ def test_bad_words_are_refused(home):
     for words, why in (
         (
             ("--since", "yesterday"),
-            "jim: since cannot be 'yesterday': expected done at this time or later: 2026-01-31,",
+            "jim: since cannot be 'yesterday': expected a time: 2026-01-31,",
         ),
         (("--all",), "jim: --all is for root of a site of several accounts: say `jim actions`"),
     ):

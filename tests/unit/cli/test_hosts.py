@@ -100,6 +100,11 @@ def test_an_order_that_is_not_in_force_says_why(busy):
     assert {each["host"]: each["avoided"] for each in busy.json("hosts")}["wn1"] == (
         "named; a keeper reads this within 10 s"
     )
+    (busy.site.state / "heartbeat").unlink()
+    assert {each["host"]: each["avoided"] for each in busy.json("hosts")}["wn1"] == (
+        "named; no keeper runs, and the next one reads this"
+    )
+    busy.beat()
     busy.later("2099-01-01T00:00:00.000Z")
     assert {each["host"]: each["avoided"] for each in busy.json("hosts")}["wn1"].startswith(
         "named, but not avoided: JIM"
