@@ -7,10 +7,11 @@ from functools import partial
 
 from jim.doors import placing
 from jim.errand import Errand
+from jim.errors import UnknownJob
 from jim.jobs import PLACED, AtDoor, GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
-from jim.model import Witness
+from jim.model import Step, Witness
 
 log = logging.getLogger(__name__)
 PLACE = "place"
@@ -33,6 +34,8 @@ class Placing:
         return keeper.workers.start(Errand((PLACE, job.id), work, done, failed, far=True, grid=job.id))
 
     def _failed(self, keeper: Keeper, grid: int, error: BaseException) -> None:
+        if not _has_finished(keeper, grid):
+            return
         now, first = keeper.clock.boot(), grid not in self._since
         log.warning("%d: its outputs cannot be placed: %s", grid, error)
         if now - self._since.setdefault(grid, now) >= PATIENCE_SECONDS:
@@ -49,7 +52,17 @@ def _place(keeper: Keeper, job: GridJob, kept: AtDoor) -> None:
     placing.place(job, kept.places)
 
 
+def _has_finished(keeper: Keeper, grid: int) -> bool:
+    """Tell whether a grid job is still finished: meanwhile, a person may have retried or removed it."""
+    try:
+        return keeper.store.grid_job(grid).step is Step.FINISHED
+    except UnknownJob:
+        return False
+
+
 def _placed(keeper: Keeper, grid: int, _: None) -> None:
+    if not _has_finished(keeper, grid):
+        return
     with keeper.store.transaction():
         keeper.store.set_at_door(grid, placed=PLACED)
         keeper.store.note(grid, "outputs placed", Witness.KEEPER)

@@ -8,8 +8,9 @@ import pytest
 
 from jim import run_grid_job
 from jim.doors import placing as files
+from jim.jobs import PLACED
 from jim.keeper.placing import PATIENCE_SECONDS
-from jim.model import Step
+from jim.model import State, Step
 from tests.stand_ins import World
 
 DOOR = "tests.doors.fetching.Fetching"
@@ -154,6 +155,40 @@ def test_a_keeper_that_dies_after_placing_places_again_and_then_no_more(world, s
     world.restart()
     world.go(5, seconds=10.0)
     assert list(place.iterdir()) == []
+
+
+def test_outputs_of_a_grid_job_that_is_retried_meanwhile_are_placed_when_it_ends_again(
+    world, submit, place, monkeypatch
+):
+    submit()
+    end(world, 3, stdout=b"first\n")
+    monkeypatch.setattr(files, "place", retry_meanwhile(world, files.place))
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert "now" in poll(world)
+    monkeypatch.undo()
+    world.batch.start(2)
+    world.batch.finish(2, 1, extra=listed(stdout=b"second\n"), files=[("stdout", b"second\n")])
+    world.until(lambda: (place / "stdout").read_bytes() == b"second\n")
+    world.go(2)
+    assert world.store.at_door(1).placed == PLACED
+
+
+def retry_meanwhile(world, real):
+    def place(job, places):
+        real(job, places)
+        world.store.set_local_job(1, 0, state=State.WAITING, spent=0, due=0.0)
+        world.store.set_grid_job(1, step=Step.ACTIVE, outcome="", reason="")
+
+    return place
+
+
+def test_a_grid_job_that_is_removed_meanwhile_leaves_nothing(world, submit, place, monkeypatch):
+    submit()
+    end(world, stdout=b"")
+    monkeypatch.setattr(files, "place", lambda job, places: world.store.remove(job))
+    world.until(lambda: world.store.grid_jobs() == [])
+    world.go(3)
+    assert world.store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)
 
 
 def test_what_its_own_door_has_cancelled_places_nothing(world, submit, place):
