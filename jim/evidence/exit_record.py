@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from jim.errors import JimError
 
 LONGEST_RECORD = 16 * 1024 * 1024
-BEFORE_LIMIT = " before its time limit"  # last words of `reason` where the wrapper itself has warned
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
@@ -58,6 +57,7 @@ class ExitRecord(NamedTuple):
     peak_mb: int | None = None  # most memory that was seen in use; None: it was not measured
     sampled: bool = False  # that is the most that was seen from time to time, not the most there was
     kills: int = 0  # of its processes, by the kernel for want of memory; known only where the job has its own cgroup
+    warned: int | None = None  # so many seconds before its time limit, by the wrapper itself
     up: float | None = None  # duration by the time since the node's start, which nobody can set
 
     @property
@@ -81,7 +81,7 @@ class ExitRecord(NamedTuple):
     @property
     def warned_in_time(self) -> bool:
         """Tell whether the wrapper has warned the payload of its time limit."""
-        return self.reason.endswith(BEFORE_LIMIT)
+        return self.warned is not None
 
     @property
     def failing(self) -> bool:
@@ -153,6 +153,7 @@ def read_exit_record(text: str) -> ExitRecord:
             up=_seconds(facts["up"]) if "up" in facts else None,
             **_peak(facts.get("peak", "")),
             kills=int(facts.get("kills", 0)),
+            warned=_number(facts.get("warned", "-")),
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"the exit record has a wrong or missing line: {error}") from error

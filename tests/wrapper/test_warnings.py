@@ -117,7 +117,7 @@ def test_a_payload_is_warned_before_its_time_limit(slow_site: Site) -> None:
     assert site.run() == 1
     record = site.record()
     assert (record["code"], record["reason"]) == ("3", "warned 2 s before its time limit")
-    assert record["recovery"] == "recoverable --from=7"
+    assert (record["recovery"], record["warned"]) == ("recoverable --from=7", "2")
     assert 1 <= int(record["up"]) <= 4
     assert site.file("run.1/stdout") == "saved\n"
 

@@ -12,8 +12,14 @@ from tests.exit_records import record
 WARNED = "signal TERM from the batch system"
 IN_TIME, LIMIT = "warned 60 s before its time limit", "time limit: it ran for 0 s;"
 OOM = "killed by signal 9: by the site or for want of memory"
+
 KERNEL = "out of memory: the kernel has ended"
 ODD = "; its recovery file begins with 'Recoverable', not with one of success, recoverable, hold, fatal"
+
+
+def in_time(*end: int, **more: object) -> ExitRecord:
+    """Give the record of a payload that was warned 60 s before its time limit."""
+    return record(*end, reason=IN_TIME, **more)._replace(warned=60)
 
 
 @pytest.mark.parametrize(
@@ -35,12 +41,12 @@ ODD = "; its recovery file begins with 'Recoverable', not with one of success, r
         (record(0)._replace(kills=2), State.COMPLETING, "", False),
         (record(signal=9, reason=WARNED), State.FAILED, f"{WARNED} (signal 9)", True),
         (record(signal=15, reason=WARNED), State.FAILED, f"{WARNED} (signal 15)", True),
-        (record(4, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (exit 4)", False),
-        (record(signal=9, reason=IN_TIME), State.FAILED, f"{LIMIT} it was {IN_TIME} (signal 9)", False),
-        (record(3, reason=IN_TIME, recovery="recoverable -x"), State.FAILED, f"exit 3, recoverable ({IN_TIME})", True),
-        (record(0, reason=IN_TIME), State.COMPLETING, "", False),
+        (in_time(4), State.FAILED, f"{LIMIT} it was {IN_TIME} (exit 4)", False),
+        (in_time(signal=9), State.FAILED, f"{LIMIT} it was {IN_TIME} (signal 9)", False),
+        (in_time(3, recovery="recoverable -x"), State.FAILED, f"exit 3, recoverable ({IN_TIME})", True),
+        (in_time(0), State.COMPLETING, "", False),
         (
-            record(0, reason=IN_TIME, refused=("missing a",)),
+            in_time(0, refused=("missing a",)),
             State.FAILED,
             f"{LIMIT} it was {IN_TIME} (output not taken: missing a)",
             False,

@@ -279,7 +279,7 @@ def test_a_payload_that_was_warned_in_time_and_asks_to_go_on_is_one_of_its_time_
     world.submit(1, retry=[{"when": "time limit", "times": 9, "delay": "PT0S"}])
     for step in range(1, 6):
         told = f"recovery recoverable --from={step}\n"
-        end(world, code=75, reason="warned 60 s before its time limit", extra=told)
+        end(world, code=75, reason="warned 60 s before its time limit", extra=f"{told}warned 60\n")
         assert last(world).recovery == (f"--from={step}",)
     end(world)
     assert (last(world).state, last(world).attempt) == (State.COMPLETED, 6)
