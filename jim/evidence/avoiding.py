@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jim.evidence.hosts import MOST, BlackHole, Tried, sign
+from jim.evidence.hosts import MOST, BlackHole, Tried, acquitted, sign
 
 FACT = "avoided"  # by which the store keeps the hosts
 FIRST_SECONDS, MOST_SECONDS = 3600.0, 86_400.0
@@ -55,9 +56,10 @@ class Avoided:
 
 
 def stored(told: str) -> dict[str, Avoided]:
-    """Read the hosts that the store keeps."""
-    found = (Avoided.read(each) for each in json.loads(told or "[]"))
-    return {each.host: each for each in found}
+    """Read the hosts that the store keeps; what another version has written, and this one cannot read, is none."""
+    with suppress(ValueError, TypeError, KeyError):
+        return {each.host: each for each in map(Avoided.read, json.loads(told or "[]"))}
+    return {}
 
 
 def to_store(avoided: Iterable[Avoided]) -> str:
@@ -82,9 +84,9 @@ def avoided(
     now: float,
 ) -> dict[str, Avoided]:
     """Return the hosts to avoid from now on: first those that a person has named, then the black holes."""
-    found: dict[str, Avoided] = {**orders.avoid}
+    found, innocent = {**orders.avoid}, acquitted(tried)
     for host, each in known.items():
-        overruled = each.is_named or host in found or orders.trust.get(host, 0.0) >= each.since
+        overruled = each.is_named or host in found or host in innocent or orders.trust.get(host, 0.0) >= each.since
         if not overruled and (still := _still(each, tried, now)):
             found[host] = still
     for hole in holes:

@@ -59,13 +59,23 @@ def speaks(verdict: str, kind: Kind) -> bool:
 
 def black_holes(tried: Iterable[Tried]) -> list[BlackHole]:
     """Judge all hosts of a site by the latest attempts; the one with the most failures comes first."""
+    judged = (hole for hole in _suspected(tried).values() if hole)
+    return sorted(judged, key=lambda each: (-each.failed, each.host))
+
+
+def acquitted(tried: Iterable[Tried]) -> set[str]:
+    """Return the hosts on which attempts failed as on a black hole, but elsewhere, too: the job is to blame."""
+    return {host for host, hole in _suspected(tried).items() if not hole}
+
+
+def _suspected(tried: Iterable[Tried]) -> dict[str, BlackHole | None]:
+    """Judge the hosts on which enough attempts failed quickly, in a row."""
     by_host = _by_host(tried)
     quick = _quick(by_host.values())
     rows = {host: row for host, those in by_host.items() if _is_black(row := _row(those, quick))}
     few = len(rows) <= max(1.0, MOST * len(by_host))
     others = {*by_host} - rows.keys() if few else {*by_host}
-    judged = (_judged(host, row, _on(others - {host}, by_host)) for host, row in rows.items())
-    return sorted((each for each in judged if each), key=lambda each: (-each.failed, each.host))
+    return {host: _judged(host, row, _on(others - {host}, by_host)) for host, row in rows.items()}
 
 
 def heeded(tried: Iterable[Tried], since: Mapping[str, float]) -> list[Tried]:

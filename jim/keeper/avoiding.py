@@ -70,7 +70,8 @@ class Avoiding:
         if new:
             self._judge_until = now + AFTER_FAILURE_SECONDS
         work = partial(_judge, keeper, self._known, keeper.failures, evidence=now <= self._judge_until)
-        keeper.workers.start(Errand(KEY, work, partial(self._judged, keeper), partial(self._not_judged, keeper)))
+        done, failed = partial(self._judged, keeper), partial(self._not_judged, keeper)
+        keeper.workers.start(Errand(KEY, work, done, failed, heeds=(Exception,)))
 
     def _judged(self, keeper: Keeper, found: Judged) -> None:
         with keeper.store.transaction():

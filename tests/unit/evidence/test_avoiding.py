@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jim.evidence.avoiding import Avoided, Orders, avoided
+from jim.evidence.avoiding import Avoided, Orders, avoided, stored
 from jim.evidence.hosts import BlackHole, Tried
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -111,3 +111,16 @@ def test_a_person_who_trusts_a_host_ends_that_it_is_avoided_until_there_is_new_e
 def test_it_is_read_as_it_was_told() -> None:
     for each in (*known(tried_since=7.0).values(), Avoided("wn1", NOW, reason="why")):
         assert Avoided.read(each.told()) == each
+
+
+def test_a_host_is_acquitted_once_the_same_job_fails_elsewhere_too() -> None:
+    """Its pieces had all come to one host, while other jobs went well on the others."""
+    there = [each._replace(n=at, grid=2) for at, each in enumerate([tried("hole", NOW + 9, good=False)] * 3)]
+    assert avoided(known(), NOBODY, seen(10, *there), [hole()], NOW + 60) == known()
+    elsewhere = [tried(f"wn{n}", NOW + 50, good=False)._replace(n=n, grid=2) for n in (1, 2, 3)]
+    assert avoided(known(), NOBODY, seen(10, *there, *elsewhere), [], NOW + 60) == {}
+
+
+@pytest.mark.parametrize("told", ["", "[]", "{", "[{}]", '[{"host": "a", "more": 1}]', "7"])
+def test_what_cannot_be_read_is_no_host(told: str) -> None:
+    assert stored(told) == {}

@@ -343,3 +343,11 @@ def test_where_wrappers_cannot_be_told_the_batch_system_is(world, caplog):
         on.second()
     assert world.keeper.avoided == ("hole0",)
     assert "wrappers cannot be told: " in caplog.text
+
+
+def test_a_fault_of_the_judgement_holds_up_no_end(world, monkeypatch, caplog):
+    monkeypatch.setattr("jim.evidence.hosts.black_holes", lambda tried: 1 / 0)
+    world.submit(12)
+    on = farm(world, bad=2, good=3)
+    on.until_finished()
+    assert "the hosts cannot be judged just now: division by zero" in caplog.text
