@@ -38,6 +38,8 @@ JOB_ROUTER_ROUTE_{TYPE} @=end
     if defined MY.xcount
         COPY xcount remote_NodeNumber
     endif
+    # If nobody asks for memory, HTCondor asks for the size of the executable.
+    EVALSET RequestMemory ifThenElse(regexp("^[0-9]+$", unparse(RequestMemory)), RequestMemory, undefined)
     if defined MY.maxMemory
         COPY maxMemory RequestMemory
     endif

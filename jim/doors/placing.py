@@ -6,14 +6,16 @@ sees a part of it; to place outputs again gives the same files.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from jim.errors import JimError
 from jim.jobs import GridJob
 
 STREAMS = ("stdout", "stderr")
@@ -35,8 +37,25 @@ class Part(NamedTuple):
     size: int
 
 
-def place(job: GridJob, places: Mapping[str, Any]) -> None:
-    """Put outputs into the `Places` of a door. A missing one was left out for a reason, which the answer names."""
+class Watched(io.FileIO):
+    """A file that tells of each read, so that somebody sees whether a copy goes on."""
+
+    def __init__(self, name: str, heard: Callable[[], None]) -> None:
+        super().__init__(name)
+        self._heard = heard
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, and tell of it."""
+        self._heard()
+        return super().read(size)
+
+
+def place(job: GridJob, places: Mapping[str, Any], heard: Callable[[], None] = lambda: None) -> None:
+    """Put outputs into the `Places` of a door. A missing one was left out for a reason, which the answer names.
+
+    `heard` is called again and again, as long as the work goes on.
+    """
+    heard()
     Path(places["directory"]).stat()  # it is never made: it may be an unmounted one
     tar = (job.result or {}).get("tar", "")
     files = {name: path for name, path in places.get("files", {}).items() if path != os.devnull}
@@ -46,7 +65,7 @@ def place(job: GridJob, places: Mapping[str, Any]) -> None:
         return
     alone = is_one_program(job)
     whole = "" if alone else places.get("tar", "")
-    with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+    with Watched(tar, heard) as packed:
         if whole:
             _write(whole, _read(packed, 0, os.fstat(packed.fileno()).st_size), places["directory"])
         _place_files(job, packed, {name: path for name, path in files.items() if path != whole}, places["directory"])
@@ -57,15 +76,15 @@ def is_one_program(job: GridJob) -> bool:
     return job.job_type == ONE_PROGRAM and job.size == 1
 
 
-def _place_files(job: GridJob, packed: IO[bytes], files: dict[str, str], directory: str) -> None:
+def _place_files(job: GridJob, packed: Watched, files: dict[str, str], directory: str) -> None:
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
     found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
     begun: dict[str, list[Part]] = {}
     for name, path in _whole_directories(files, found):  # stdout and stderr may share a file
         if name in found or name in STREAMS:
             begun.setdefault(path, []).extend(sorted(found.get(name, ())))
-        elif (beside := Path(packed.name).with_name(name)).is_file() and name in job.result.get("beside", ()):
-            with beside.open("rb") as file:
+        elif name in job.result.get("beside", ()):
+            with Path(str(packed.name)).with_name(name).open("rb") as file:
                 _write(path, _read(file, 0, os.fstat(file.fileno()).st_size), directory)
     for path, parts in begun.items():
         _write(path, contents(packed, parts), directory)
@@ -86,15 +105,22 @@ def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterat
 def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[str, list[Part]]:
     """Return where a tar has the outputs of its local jobs, by their names; all, or only these names."""
     wanted, found = None if names is None else set(names), dict[str, list[Part]]()
-    packed.seek(0)
-    with tarfile.open(fileobj=packed, mode="r:") as members:
-        for member in members:
-            if not (told := MEMBER.fullmatch(member.name)):
-                continue
-            name = LAST.sub(r"\1", told[2])
-            if wanted is None or name in wanted:
-                found.setdefault(name, []).append(Part(int(told[1]), member.offset_data, member.size))
+    for member in _members(packed):
+        if not (told := MEMBER.fullmatch(member.name)):
+            continue
+        name = LAST.sub(r"\1", told[2])
+        if wanted is None or name in wanted:
+            found.setdefault(name, []).append(Part(int(told[1]), member.offset_data, member.size))
     return found
+
+
+def _members(packed: IO[bytes]) -> Iterator[tarfile.TarInfo]:
+    packed.seek(0)
+    try:
+        with tarfile.open(fileobj=packed, mode="r:") as members:
+            yield from members
+    except tarfile.TarError as error:
+        raise JimError(f"{packed.name} is no whole tar: {error}") from error
 
 
 def contents(packed: IO[bytes], parts: Iterable[Part]) -> Iterator[bytes]:

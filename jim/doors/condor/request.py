@@ -27,6 +27,7 @@ CANNOT = {
     "g": ("request_gpus", {"", "0"}),
     "P": ("MICNumber", {"", "0"}),
 }
+LEAST_MB = 64  # less is the size of the executable, which HTCondor asks for if nobody asks for memory
 WHOLE = {"n": "cores", "t": "wall_seconds", "m": "memory_mb"}
 TEXTS = {"q": "queue", "A": "account", "x": "proxy"}
 # What the attributes of JIM are called in a submit description.
@@ -76,6 +77,8 @@ def _resources(call: Called) -> dict[str, Any]:
             if not (given.isascii() and given.isdecimal() and len(given) <= 18):
                 raise BadRequest(f"expected a whole number, found {given[:80]!r}", name)
             found[name] = int(given)
+    if found.get("memory_mb", LEAST_MB) < LEAST_MB:
+        del found["memory_mb"]
     found |= {"token": call.environment[TOKEN]} if TOKEN in call.environment else {}
     return {name: value for name, value in found.items() if value not in (0, "(null)")}
 

@@ -109,6 +109,21 @@ def test_each_way_to_say_what_is_to_be_split_reaches_jim(ce, universe, lines):
     assert (shown["type"], shown["request"]["events"]) == ("pythia_monte_carlo", 20_000)
 
 
+def test_resources_pass_the_route_but_not_the_memory_that_nobody_asked_for(ce):
+    place, before = ce.directory(), ce.jobs()
+    (place / "large").write_bytes(b"#!/bin/sh\nexit\n" + b"#" * 200_000_000)  # HTCondor asks for 200 MB by itself
+    (place / "large").chmod(0o755)
+    ce.own(place / "large")
+    asked = {"request_memory": "500", "request_cpus": "1", "_maxWallTime": "20"}
+    jobs = [ce.submit(place, executable="large"), ce.submit(place, executable="large", **asked)]
+    numbers = until(lambda: len(set(ce.jobs()) - set(before)) == 2 and sorted(set(ce.jobs()) - set(before)), "both")
+    found = [ce.show(number)["request"] for number in numbers]
+    limits = sorted((each["memory_mb"] or 0, each["wall_seconds"] or 0, each["cores"] or 0) for each in found)
+    assert limits == [(0, 0, 1), (500, 1200, 1)]
+    for job in jobs:
+        ce.run("condor_rm", job)
+
+
 # Hold, release, remove
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jim.doors.placing import place
+from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.model import Step
 
@@ -83,6 +84,18 @@ def test_a_split_one_has_its_tar_and_what_lies_beside_it(tmp_path, there):
     place(done, places(there, "stderr", "mass.svg", "other.svg", stdout=f"{there}/z.tar", tar=f"{there}/z.tar"))
     whole = (tmp_path / "result/7.tar").read_bytes()
     assert found(there) == {"z.tar": whole, "stderr": b"", "mass.svg": b"<svg/>"}
+
+
+def test_an_output_in_a_directory_that_was_not_left_is_left_out(tmp_path, there):
+    place(job(tmp_path, {"7.0.failed/stdout": b"out"}), places(there, "stdout", "sub/a.dat"))
+    assert found(there) == {"stdout": b"out"}
+
+
+def test_a_tar_that_is_damaged_is_an_error_of_jim_s(tmp_path, there):
+    done = job(tmp_path)
+    (tmp_path / "result/7.tar").write_bytes(b"no tar" * 1000)
+    with pytest.raises(JimError, match=r"result/7.tar is no whole tar"):
+        place(done, places(there, "stdout"))
 
 
 def test_a_program_may_have_a_tar_of_its_own(tmp_path, there):

@@ -9,6 +9,7 @@ import pytest
 from jim import run_grid_job
 from jim.doors import placing as files
 from jim.jobs import PLACED
+from jim.keeper.answering import Answering
 from jim.keeper.placing import PATIENCE_SECONDS
 from jim.model import State, Step
 from tests.stand_ins import World
@@ -86,9 +87,9 @@ def test_the_end_is_told_only_when_the_outputs_are_there(world, submit, place, m
     seen = []
     real = files.place
 
-    def place_and_look(job, places):
+    def place_and_look(job, places, heard):
         seen.append(poll(world)["now"])
-        real(job, places)
+        real(job, places, heard)
         seen.append(poll(world)["now"])
 
     monkeypatch.setattr(files, "place", place_and_look)
@@ -137,6 +138,28 @@ def test_after_an_hour_it_has_failed_and_stays_so(world, submit, place):
     assert world.rounds.idle()
 
 
+def test_a_file_server_that_hangs_for_an_hour_is_given_up_and_a_slow_copy_is_not(world, submit, place, monkeypatch):
+    submit()
+    end(world, stdout=b"said\n")
+    begun, real = [], world.keeper.workers._begin
+    monkeypatch.setattr(world.keeper.workers, "_begin", lambda each: begun.append(each) if each.far else real(each))
+    world.until(lambda: world.finished(1))
+    world.until(lambda: begun)
+    world.go(5, seconds=PATIENCE_SECONDS)
+    assert poll(world)["now"] == "active"  # no worker is free: nothing is known of the place
+    begun[0].work()  # it copies all this time, as far as it is heard of
+    for _ in range(3):
+        world.go(1, seconds=PATIENCE_SECONDS - 1)
+        world.move(Answering)._placing._heard[1] = world.clock.now
+        world.go(1)
+        assert poll(world)["now"] == "active"
+    world.until(lambda: "end" in poll(world), seconds=60.0)
+    assert poll(world)["why"] == f"the outputs cannot be placed: {place} has not answered for an hour"
+    begun[0].done(None)  # too late: the end was told
+    world.go(3)
+    assert poll(world)["end"] == "failed"
+
+
 def test_a_keeper_that_dies_after_placing_places_again_and_then_no_more(world, submit, place, monkeypatch):
     submit()
     end(world, stdout=b"said\n")
@@ -174,8 +197,8 @@ def test_outputs_of_a_grid_job_that_is_retried_meanwhile_are_placed_when_it_ends
 
 
 def retry_meanwhile(world, real):
-    def place(job, places):
-        real(job, places)
+    def place(job, places, heard):
+        real(job, places, heard)
         world.store.set_local_job(1, 0, state=State.WAITING, spent=0, due=0.0)
         world.store.set_grid_job(1, step=Step.ACTIVE, outcome="", reason="")
 
@@ -185,7 +208,7 @@ def retry_meanwhile(world, real):
 def test_a_grid_job_that_is_removed_meanwhile_leaves_nothing(world, submit, place, monkeypatch):
     submit()
     end(world, stdout=b"")
-    monkeypatch.setattr(files, "place", lambda job, places: world.store.remove(job))
+    monkeypatch.setattr(files, "place", lambda job, places, heard: world.store.remove(job))
     world.until(lambda: world.store.grid_jobs() == [])
     world.go(3)
     assert world.store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)

@@ -41,6 +41,11 @@ def test_one_program():
     }
 
 
+def test_the_memory_that_htcondor_asks_for_by_itself_is_no_limit():
+    assert "memory_mb" not in attributes_of(called(m="1"), "")
+    assert attributes_of(called(m="64"), "")["memory_mb"] == 64
+
+
 @pytest.mark.parametrize("program", ["hello.sh", "/w/hello.sh", "./hello.sh"])
 def test_a_program_in_the_directory_of_the_job_is_sent_along(program):
     call = called(c=program, inputs=["/w/data", "/w/hello.sh"], i="in.txt")
