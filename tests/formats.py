@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TASKS = ("task", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
 TO_FORMAT_11 = f"""
     DROP TABLE at_door;
     DROP TABLE spared;

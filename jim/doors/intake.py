@@ -100,7 +100,17 @@ def _place(file: Path, name: str) -> str:
     return ""
 
 
+def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
+    """Refuse what only the keeper hands in, for a task."""
+    for name in ("pieces", "task"):
+        if name in attributes:
+            raise BadRequest(f"only a task hands in {'pieces' if name == 'pieces' else 'this'}", name)
+    if str(attributes.get("key")).startswith("task:"):
+        raise BadRequest("'task:' is for tasks", "key")
+
+
 def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:
+    _refuse_of_tasks(attributes)
     handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)

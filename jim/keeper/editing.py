@@ -127,13 +127,17 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     return "local jobs: " + ", ".join(filter(None, words))
 
 
-def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any]) -> str:
-    """Change a request and return the changes in words. Check again: since the door checked, all may have been sent."""
+def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any], *, for_later: bool = False) -> str:
+    """Change a request and return the changes in words. Check again: since the door checked, all may have been sent.
+
+    With `for_later`, a change is also possible that only later attempts of what is sent will have.
+    """
     changes = {name: value for name, value in content["changes"].items() if value != job.request.get(name)}
     if not changes:
         raise BadRequest(f"{job.id}: the request has these values already")
     _refuse_variables(job, changes)
-    refuse_what_is_sent(keeper.store, job, changes)
+    if not for_later:
+        refuse_what_is_sent(keeper.store, job, changes)
     new = checked(keeper.site, job, changes)
     shown = {name: (written(name, public(job.request.get(name))), written(name, public(new[name]))) for name in changes}
     was = ", ".join(f"{old} → {now}" for old, now in shown.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from operator import index
 from typing import Any
 
@@ -111,14 +111,21 @@ def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -
     return ""
 
 
-def fulfil_for_task(keeper: Keeper, job: GridJob, verb: Verb, why: str, numbers: Sequence[int] = ()) -> None:
-    """Cancel, suspend, resume or try again what a task has handed in, because of something that happens to the task."""
+def fulfil_for_task(keeper: Keeper, job: GridJob, verb: Verb, why: str, content: Mapping[str, Any]) -> None:
+    """Fulfil what a task wants of a grid job that it has handed in, because of something that happens to the task."""
     with keeper.store.transaction():
         keeper.store.note(job.id, f"{verb} requested", Witness.KEEPER, why)
-        if verb is Verb.RETRY and not too_early_to_retry(job):
-            _retry(keeper, job, [(n, n) for n in numbers], {})
-        elif verb is not Verb.RETRY and not too_late(job, verb):
-            _for_all(keeper, job, verb, {})
+        try:
+            if verb is Verb.RETRY and not too_early_to_retry(job):
+                _retry(keeper, job, [(n, n) for n in content["numbers"]], {})
+            elif verb is Verb.EDIT:
+                keeper.store.note(job.id, verb, Witness.KEEPER, edit(keeper, job, content, for_later=True))
+            elif verb is not Verb.RETRY and not too_late(job, verb):
+                _for_all(keeper, job, verb, {})
+        except StoreError:
+            raise
+        except JimError as error:
+            keeper.store.note(job.id, f"{verb} changes nothing", Witness.KEEPER, str(error))
 
 
 def _release(keeper: Keeper, grid: int) -> None:

@@ -105,6 +105,9 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
         every = span(throttle.probe_seconds)
         next_ = f"one piece is tried every {every}, and more once they end well"
         yield Wait(f"{what} {verb} ready; most attempts fail: {in_words(throttle)}", next_, STORED)
+    elif not places(view):
+        next_ = "they are released as pieces of any task end"
+        yield Wait(f"{what} {verb} ready; all tasks together may have no more on the way (limits)", next_, STORED)
     elif sent >= throttle.allowance:
         yield Wait(f"{what} {verb} ready; throttle: {in_words(throttle)}", next_, STORED)
     elif found.queued >= queued:
@@ -112,6 +115,12 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     else:
         every = span(task.spec["release"]["every_seconds"])
         yield Wait(f"{what} {verb} ready", f"the next wave is at the latest {every} after the last one", STORED)
+
+
+def places(view: View) -> int:
+    """Return how many more pieces all tasks together may have on the way."""
+    limits = view.site.limits
+    return (limits.queued_by_tasks or limits.queued * 4 // 5) - sum(view.store.sent_of_tasks().values())
 
 
 def _waves(view: View, task: Task) -> Iterator[Wait]:

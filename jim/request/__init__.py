@@ -152,9 +152,9 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
     attributes = _in_full(attributes) if "splitter" in declared else attributes
-    _refuse_of_tasks(attributes)
+    of_task = _of_task(attributes)
     for name in attributes:
-        if name not in declared:
+        if name not in declared and name not in of_task:
             raise BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
     later = [name for name in declared if _of_its_own(name, attributes)]
     checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items() if name not in later}
@@ -169,7 +169,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
         checked[name] = attributes[name] if declared[name].kind is str else declared[name].default
     with foreign(f"job type {attributes['job_type']}"):
         handler.check(checked)
-    return handler, checked | {name: attributes[name] for name in later}
+    return handler, checked | {name: attributes[name] for name in later} | of_task
 
 
 def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -178,11 +178,9 @@ def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:
     return in_full(attributes)
 
 
-def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
-    """Refuse what only the keeper hands in, for a task."""
-    if "pieces" in attributes or str(attributes.get("key")).startswith("task:"):
-        name = "pieces" if "pieces" in attributes else "key"
-        raise BadRequest("only a task hands in pieces" if name == "pieces" else "'task:' is for tasks", name)
+def _of_task(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return what no job type declares in the request of a task's grid job; doors refuse these attributes."""
+    return {name: attributes[name] for name in ("task", "pieces") if "task" in attributes and name in attributes}
 
 
 def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:

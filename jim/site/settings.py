@@ -172,9 +172,8 @@ class Limits(NamedTuple):
         int, Setting("most unfinished grid jobs of one DN and one account; 0: no limit", 0, 10_000_000)
     ] = 0
     queued: Annotated[int, Setting("most local jobs of one account in the batch system", 1, 10_000_000)] = 10_000
-    queued_per_grid_job: Annotated[
-        int, Setting("most local jobs of one grid job in the batch system", 1, 10_000_000)
-    ] = 5_000
+    queued_by_tasks: Annotated[int, Setting("most pieces of all tasks on the way; 0: 80% of queued", 0, 10_000_000)] = 0
+    queued_per_grid_job: Annotated[int, Setting("most local jobs of a grid job in the queue", 1, 10_000_000)] = 5_000
     queued_per_dn: Annotated[
         int, Setting("most local jobs of one DN and one account in the batch system; 0: no limit", 0, 10_000_000)
     ] = 0

@@ -131,11 +131,14 @@ UPGRADES = (
     CREATE TABLE wave (task INTEGER NOT NULL, t INTEGER NOT NULL DEFAULT 0, w INTEGER NOT NULL, state TEXT NOT NULL,
         grid INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL, sha256 TEXT NOT NULL, pieces TEXT NOT NULL DEFAULT
         '', followed INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT -1, ending TEXT NOT NULL DEFAULT
-        '', reason TEXT NOT NULL DEFAULT '', created TEXT NOT NULL, PRIMARY KEY (task, t, w)) WITHOUT ROWID;
+        '', reason TEXT NOT NULL DEFAULT '', created TEXT NOT NULL, fix INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (task, t, w)) WITHOUT ROWID;
     CREATE INDEX wave_live ON wave (task, t, w) WHERE state IN ('intended', 'handed in');
     CREATE INDEX wave_of ON wave (grid) WHERE grid > 0;
     CREATE TABLE task_tally (task INTEGER NOT NULL, what TEXT NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, count
         INTEGER NOT NULL, PRIMARY KEY (task, what, grp, state)) WITHOUT ROWID;
+    CREATE TABLE fix (task INTEGER NOT NULL, number INTEGER NOT NULL, changes TEXT NOT NULL, at TEXT NOT NULL,
+        PRIMARY KEY (task, number)) WITHOUT ROWID;
     CREATE TABLE task_journal (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL, at TEXT NOT NULL, what TEXT NOT NULL,
         reason TEXT NOT NULL);
     CREATE INDEX task_journal_of ON task_journal (task);

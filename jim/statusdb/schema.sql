@@ -294,6 +294,7 @@ CREATE TABLE wave (
     ending TEXT NOT NULL DEFAULT '',    -- pause: its pieces become ready again; cancel
     reason TEXT NOT NULL DEFAULT '',
     created TEXT NOT NULL,
+    fix INTEGER NOT NULL DEFAULT 0,     -- the last fix that its attempts have
     PRIMARY KEY (task, t, w)
 ) WITHOUT ROWID;
 CREATE INDEX wave_live ON wave (task, t, w) WHERE state IN ('intended', 'handed in');
@@ -303,6 +304,11 @@ CREATE INDEX wave_of ON wave (grid) WHERE grid > 0;
 CREATE TABLE task_tally (
     task INTEGER NOT NULL, what TEXT NOT NULL, grp TEXT NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (task, what, grp, state)
+) WITHOUT ROWID;
+
+-- Changes of attributes for all further attempts of a task, JSON.
+CREATE TABLE fix (
+    task INTEGER NOT NULL, number INTEGER NOT NULL, changes TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE task_journal (

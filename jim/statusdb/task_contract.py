@@ -72,8 +72,20 @@ class TaskStore(Protocol):
     def task_journal(self, number: int, last: int = 100) -> list[TaskLine]:
         """Return the last lines of a task's journal, oldest first."""
 
+    def add_fix(self, number: int, changes: Mapping[str, Any]) -> int:
+        """Add changes of attributes for all further attempts of a task; return their number."""
+
+    def fixes(self, number: int, upto: int | None = None) -> dict[int, dict[str, Any]]:
+        """Return the fixes of a task by their numbers, up to one or all."""
+
     def task_counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
         """Count the items or pieces of a task, or of one group of it, by state; without reading them."""
+
+    def sent_of_tasks(self) -> dict[int, int]:
+        """Count the pieces of each task that are on the way."""
+
+    def ready_above(self, priority: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the running tasks of a higher priority with ready pieces, and their throttles."""
 
     def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
         """Yield group, what is counted (items or pieces), state and count."""

@@ -209,6 +209,7 @@ class Wave(NamedTuple):
     ending: str
     reason: str
     created: str
+    fix: int = 0  # the last fix that its attempts have
 
 
 class TaskLine(NamedTuple):

@@ -20,7 +20,7 @@ COUNT = (
     "INSERT INTO task_tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count "
     "WHERE excluded.count <> 0"
 )
-OF_TASK = ("source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
 
 
 def _task(row: Sequence[Any]) -> Task:
@@ -124,6 +124,20 @@ class Tasks(Connected):
         sql = "SELECT seq, at, what, reason FROM task_journal WHERE task = ? ORDER BY seq DESC LIMIT ?"
         return [TaskLine(*row) for row in self.db.execute(sql, (number, last))][::-1]
 
+    def add_fix(self, number: int, changes: Mapping[str, Any]) -> int:
+        """Add changes of attributes for all further attempts of a task; return their number."""
+        with self.transaction():
+            found = self.db.execute("SELECT count(*) + 1 FROM fix WHERE task = ?", (number,)).fetchone()[0]
+            row = (number, found, json.dumps(changes), self.clock.utc())
+            self.db.execute("INSERT INTO fix VALUES (?, ?, ?, ?)", row)
+            self._changed_tasks.add(number)
+        return int(found)
+
+    def fixes(self, number: int, upto: int | None = None) -> dict[int, dict[str, Any]]:
+        """Return the fixes of a task by their numbers, up to one or all."""
+        sql = "SELECT number, changes FROM fix WHERE task = ? AND number <= ifnull(?, number) ORDER BY number"
+        return {found: json.loads(changes) for found, changes in self.db.execute(sql, (number, upto))}
+
     # What is counted
 
     def task_counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
@@ -131,6 +145,19 @@ class Tasks(Connected):
         where, values = ("AND grp = ?", [grp]) if grp is not None else ("", [])
         sql = f"SELECT state, sum(count) FROM task_tally WHERE task = ? AND what = ? {where} GROUP BY state"
         return {state: count for state, count in self.db.execute(sql, (number, what, *values)) if count}
+
+    def sent_of_tasks(self) -> dict[int, int]:
+        """Count the pieces of each task that are on the way."""
+        sql = "SELECT task, sum(count) FROM task_tally WHERE what = 'pieces' AND state = 'sent' GROUP BY task"
+        return {task: count for task, count in self.db.execute(sql) if count}
+
+    def ready_above(self, priority: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the running tasks of a higher priority with ready pieces, and their throttles."""
+        sql = (
+            "SELECT id, throttle FROM task WHERE state = 'running' AND priority > ? AND EXISTS ("
+            "SELECT 1 FROM task_tally WHERE task = id AND what = 'pieces' AND state = 'ready' AND count > 0)"
+        )
+        return [(number, json.loads(text)) for number, text in self.db.execute(sql, (priority,))]
 
     def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
         """Yield group, what is counted (items or pieces), state and count."""

@@ -195,8 +195,12 @@ class Waves(Pools):
 
     def add_wave(self, task: int, t: int, w: int, size: int, sha256: str, pieces: str = "") -> None:
         """Record the intent to hand in a grid job of a task or, with its pieces, of a test."""
-        sql = "INSERT INTO wave (task, t, w, state, size, sha256, pieces, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        self.db.execute(sql, (task, t, w, WaveState.INTENDED, size, sha256, pieces, self.clock.utc()))
+        fix = max(self.fixes(task), default=0)
+        sql = (
+            "INSERT INTO wave (task, t, w, state, size, sha256, pieces, created, fix) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        self.db.execute(sql, (task, t, w, WaveState.INTENDED, size, sha256, pieces, self.clock.utc(), fix))
 
     def set_wave(self, wave: Wave, **columns: Any) -> None:
         """Change a wave."""

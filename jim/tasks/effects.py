@@ -27,6 +27,7 @@ class TaskVerb(StrEnum):
     RETRY = "retry"
     RECOVER = "recover"
     PRIORITY = "priority"
+    FIX = "fix"
     CANCEL = "cancel"
     REMOVE = "remove"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,9 +16,8 @@ from jim.tasks.following import unsettle
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 
-Wish = Callable[
-    [Any, GridJob, Verb, str, Sequence[int]], None
-]  # the keeper fulfils a wish for a whole grid job, as somebody asked
+# The keeper fulfils a wish for a grid job: why, and what the wish says besides its verb.
+Wish = Callable[[Any, GridJob, Verb, str, Mapping[str, Any]], None]
 WANTED = 2  # of a piece: a person wants it tried again
 
 
@@ -39,11 +38,12 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
                     job,
                     Verb.CANCEL,
                     f"{_who(keeper, task, wave.ending)}, by task {task.name}: {wave.ending}",
-                    (),
+                    {},
                 )
             elif not wave.t and not wave.ending:
                 if job.priority != task.priority:
                     keeper.store.set_grid_job(job.id, priority=task.priority)
+                _fix(keeper, task, wave, job, wish)
                 _let_follow(keeper, task, job, wish)
                 room.give(job)
     if task.state is TaskState.RUNNING:
@@ -75,10 +75,21 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
             with suppress(UnknownJob):  # its grid job was removed
                 job = keeper.store.grid_job(grids[w])
                 numbers = [each.n for each in able if each.wave == w]
-                wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", numbers)
+                wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
                 unsettle(keeper, job)
         if able:
             keeper.store.note_task(task.id, "tried again", f"{len(able)} failed pieces: {why}")
+
+
+def _fix(keeper: Keeper, task: Task, wave: Wave, job: GridJob, wish: Wish) -> None:
+    """Let the further attempts of a wave have the fixes that were made since it was released."""
+    fixes = {number: changes for number, changes in keeper.store.fixes(task.id).items() if number > wave.fix}
+    if not fixes or job.step not in (Step.SPLIT, Step.ACTIVE):
+        return
+    with keeper.store.transaction():
+        for number, changes in fixes.items():
+            wish(keeper, job, Verb.EDIT, f"task {task.name}: fix {number}", {"changes": changes})
+        keeper.store.set_wave(wave, fix=max(fixes))
 
 
 def _who(keeper: Keeper, task: Task, verb: str) -> str:
@@ -101,9 +112,9 @@ def _let_follow(keeper: Keeper, task: Task, job: GridJob, wish: Wish) -> None:
     """Suspend a grid job with its task, or let it go on with it."""
     suspend = bool(task.throttle.get("suspend"))
     if suspend and task.state is TaskState.PAUSED and not job.wish and job.step in (Step.SPLIT, Step.ACTIVE):
-        wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused", ())
+        wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused", {})
     elif suspend and task.state is TaskState.RUNNING and job.wish == Verb.SUSPEND:
-        wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed", ())
+        wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed", {})
 
 
 class _Budget:

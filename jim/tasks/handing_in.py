@@ -36,7 +36,7 @@ def _hand_in(keeper: Keeper, task: Task, wave: Wave) -> float:
     if keeper.workers.busy(key):
         return NEVER
     loads = tried(wave) if wave.t else loads_of(keeper, wave)
-    work = partial(_deposit, keeper, task, wave, loads)
+    work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.fixes(task.id, wave.fix).values()))
     done, failed = partial(_handed_in, keeper, task, wave), partial(_refused, keeper, task, wave)
     return keeper.workers.start(Errand(key, work, done, failed, heeds=(BaseException,)))
 
@@ -57,13 +57,13 @@ def _load(told: list[Any]) -> Load:
     return Load(p, grp, attempts, record, {each.id: each for each in read})
 
 
-def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load]) -> int:
+def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: list[dict[str, Any]]) -> int:
     """Store the request of a wave in the inbox, unless it is there; return its grid job's id. Runs in a worker."""
     state, key = keeper.site.state, key_of(task, wave)
     known = inbox.request_of(state, key)
     if known and known["task"]["sha256"] != wave.sha256:
         raise Older(OLDER)
-    request = known or request_of(task, wave, loads, keeper.site)
+    request = known or request_of(task, wave, loads, keeper.site, fixes)
     return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}")
 
 

@@ -34,10 +34,22 @@ class Tasks:
         changes = keeper.store.changes()
         if changes != self._changes:
             self._changes = changes
-            due |= dict.fromkeys(follow(keeper) | keeper.store.changed_tasks(), 0.0)
+            changed = follow(keeper) | keeper.store.changed_tasks()
+            waited = self.releasing.without_place if changed else set[int]()
+            due |= dict.fromkeys(changed | waited, 0.0)
         now = keeper.clock.boot()
-        for number in [number for number, when in due.items() if when <= now]:
+        for number in self._in_order(keeper, [number for number, when in due.items() if when <= now]):
             due[number] = self._turn(keeper, number)
+
+    def _in_order(self, keeper: Keeper, numbers: list[int]) -> list[int]:
+        """Return tasks in the order of their turns: the highest priority, then the one with the least on the way."""
+        if len(numbers) < 2:
+            return numbers
+        sent = keeper.store.sent_of_tasks()
+        tasks = ((number, keeper.store.task(number)) for number in numbers)
+        return sorted(
+            numbers, key={n: (-task.priority if task else 0, sent.get(n, 0)) for n, task in tasks}.__getitem__
+        )
 
     def _all(self, keeper: Keeper) -> dict[int, float]:
         return {task.id: 0.0 for task in keeper.store.tasks()}

@@ -27,13 +27,23 @@ class Room:
         self.waves = [each for each in keeper.store.live_waves(task.id) if not each.t]
         queued = sum(_not_started(keeper, each) for each in self.waves)
         self.throttle = read(task.throttle)
-        self.free = max(0, min(self.throttle.allowance - self.sent, self.throttle.queued - queued))
+        limits = keeper.site.limits
+        most = limits.queued_by_tasks or limits.queued * 4 // 5
+        self.places = max(0, most - sum(keeper.store.sent_of_tasks().values()))  # those of all tasks together
+        self.free = max(0, min(self.throttle.allowance - self.sent, self.throttle.queued - queued, self.places))
 
     def crowded(self, keeper: Keeper) -> bool:
         """Tell whether too many waves are not settled."""
         if len(self.waves) < MOST_WAVES:
             return False
         return sum(_left(keeper, each) > each.size * 0.05 for each in self.waves) >= MOST_WAVES
+
+
+def _others_first(keeper: Keeper, task: Task) -> bool:
+    """Tell whether a task of a higher priority has pieces to release, and may."""
+    above = keeper.store.ready_above(task.priority)
+    sent = keeper.store.sent_of_tasks() if above else {}
+    return any(read(throttle).allowance > sent.get(number, 0) for number, throttle in above)
 
 
 def _not_started(keeper: Keeper, wave: Wave) -> int:
@@ -53,11 +63,16 @@ class Releasing:
 
     def __init__(self) -> None:
         self._last: dict[int, float] = {}  # seconds since boot
+        self.without_place: set[int] = set()  # tasks that wait until pieces of any task have ended
 
     def release(self, keeper: Keeper, task: Task) -> float:
         """Make a wave of ready pieces, if that is worth while now; return when to ask again."""
         room = Room(keeper, task)
         if task.state is not TaskState.RUNNING or not room.ready or room.crowded(keeper):
+            return NEVER
+        self.without_place.discard(task.id)
+        if not room.places or _others_first(keeper, task):
+            self.without_place.add(task.id)
             return NEVER
         if room.throttle.bad and room.throttle.at_once and (room.free <= 0 or room.throttle.allowance == 1):
             return self._probe(keeper, task, room)

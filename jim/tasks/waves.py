@@ -54,10 +54,20 @@ def key_of(task: Task, wave: Wave) -> str:
     return f"{OF_TASK}{task.nonce}:{f'test:{wave.t}:' if wave.t else ''}{wave.w}"
 
 
-def request_of(task: Task, wave: Wave, loads: Sequence[Load], site: Site) -> dict[str, Any]:
+def fixed(spec: Mapping[str, Any], fixes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a task whose request has the changes of these fixes; nothing in place of a value removes it."""
+    request = dict(spec["request"])
+    for changes in fixes:
+        request |= changes
+    return {**spec, "request": {name: value for name, value in request.items() if value is not None}}
+
+
+def request_of(
+    task: Task, wave: Wave, loads: Sequence[Load], site: Site, fixes: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """Return the checked request of a wave, with its pieces."""
     events = sum(each.record["events"][1] for each in loads if "events" in each.record)
-    handler, checked = sample(task.spec, site, events=events)
+    handler, checked = sample(fixed(task.spec, fixes), site, events=events)
     pieces = list(made(task.name, handler, checked, loads, site))
     named = {"name": task.name, "nonce": task.nonce, "wave": wave.w, "sha256": wave.sha256}
     named |= {"analyser": task.spec["analyser"]} if task.spec["analyser"] else {}

@@ -123,6 +123,12 @@ def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     keeper.store.set_task(task.id, throttle={**task.throttle, "retry": 1}, **state)
 
 
+def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    number = keeper.store.add_fix(task.id, content["changes"])
+    told = ", ".join(f"{name} {value}" for name, value in content["changes"].items())
+    keeper.store.note_task(task.id, f"fix {number}", told)
+
+
 def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     keeper.store.set_task(task.id, priority=int(content["priority"]))
 
@@ -154,6 +160,7 @@ FULFIL = {
     TaskVerb.THROTTLE: _throttle,
     TaskVerb.RETRY: _retry,
     TaskVerb.PRIORITY: _priority,
+    TaskVerb.FIX: _fix,
     TaskVerb.CANCEL: _cancel,
     TaskVerb.REMOVE: _remove,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
-from jim.cli.tasks.recovery import of_recovery, say_recovery
+from jim.cli.tasks.recovery import fix_in_words, of_fix, of_recovery, say_recovery
 from jim.cli.text import say
 from jim.doors import inbox
 from jim.errors import BadRequest
@@ -34,6 +34,7 @@ HELP = {
     TaskVerb.DROP: "give up items; what is on the way of them is not touched",
     TaskVerb.RETRY: "try failed pieces again as they are",
     TaskVerb.RECOVER: "do what failed with new pieces, cut smaller or with other attributes",
+    TaskVerb.FIX: "change attributes for all further attempts",
     TaskVerb.PRIORITY: "set the priority of a task: the highest is sent first",
     TaskVerb.CANCEL: "end a task with all that is on the way",
     TaskVerb.REMOVE: "forget a task that has ended",
@@ -59,6 +60,9 @@ def add_verbs(verbs: Any) -> None:
         "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
     )
     parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
+    parsers[TaskVerb.FIX].add_argument(
+        "words", metavar="NAME=VALUE", nargs="+", help="attributes of the request, with their new values"
+    )
     parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=int, help="-1,000 to 1,000; 0 is usual")
     for verb in (TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH):
         parsers[verb].add_argument("group", metavar="GROUP", nargs="?", help="only this group")
@@ -76,7 +80,10 @@ def _run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any task is unknown."""
     verb, view = TaskVerb(arguments.task_verb), look()
     tasks = [named(view, name) for name in arguments.names]
-    content = of_recovery(view, tasks[0], arguments.words) if verb is TaskVerb.RECOVER else _content(verb, arguments)
+    if verb in (TaskVerb.RECOVER, TaskVerb.FIX):
+        content = (of_recovery if verb is TaskVerb.RECOVER else of_fix)(view, tasks[0], arguments.words)
+    else:
+        content = _content(verb, arguments)
     refused = [(task, refusal(task, verb, content, pool_of(view.store, task))) for task in tasks]
     for _, why in refused:
         if why:
@@ -153,6 +160,7 @@ def _told(view: View, verb: TaskVerb, task: Task, content: dict[str, Any]) -> st
         TaskVerb.RESUME: f"goes on; {how_many(ready, 'piece')} ready; {most}",
         TaskVerb.RETRY: f"{how_many(failed, 'failed piece')}: tried again, as far as asked for",
         TaskVerb.RECOVER: f"recovered; {follow}",
+        TaskVerb.FIX: fix_in_words(view, task, content, sent + ready),
         TaskVerb.PRIORITY: f"priority {task.priority} → {content.get('priority', 0)}",
         TaskVerb.CANCEL: f"is cancelled, with {on_the_way}; {follow}",
         TaskVerb.REMOVE: f"is forgotten: {how_many(sum(found.items.values()), 'item')}, "

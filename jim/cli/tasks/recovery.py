@@ -1,4 +1,4 @@
-"""jim task recover: what it would do, before it is asked for."""
+"""jim task recover and fix: what they would do, before it is asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from jim.reading.view import View
 from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
 from jim.statusdb.task_rows import PieceState, Task
+from jim.tasks.checks import sample
 from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
+from jim.tasks.waves import fixed
 from jim.work.splitters import find
 
 REASONS_TOLD = 3
@@ -56,3 +58,27 @@ def say_recovery(view: View, task: Task, content: dict[str, Any]) -> None:
     )
     given = ", ".join(f"{name} {value}" for name, value in content.get("attributes", {}).items())
     say(f"becomes: {how_many(len(pieces), 'piece')}{f', with {given} (for these alone)' if given else ''}")
+
+
+def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
+    """Read name=value: attributes for all further attempts; refuse what a task cannot run with."""
+    attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
+    changes = dict(read(word, attributes) for word in words)
+    for name in changes:
+        if name in CUT_BY | KNOWN_BY | {"inputs", "stdin"}:
+            raise BadRequest(
+                f"cannot change while {task.name} runs; what may change now: limits, priority, items", name
+            )
+    spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
+    sample(spec, view.site, events=sum(each.get("events") or 0 for each in spec["source"]))
+    return {"changes": changes}
+
+
+def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) -> str:
+    """Return the number of a fix, what it changes, and how many pieces it reaches."""
+    fixes = view.store.fixes(task.id)
+    before = fixed(task.spec, fixes.values())["request"]
+    told = (f"{name} {before.get(name, 'none')} → {value}" for name, value in content.get("changes", {}).items())
+    return (
+        f"fix {len(fixes) + 1}: {', '.join(told)}; for further attempts of {how_many(reached, 'piece')}, and later ones"
+    )

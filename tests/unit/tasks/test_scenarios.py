@@ -12,11 +12,12 @@ import pytest
 from jim.admin import restoring
 from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
-from jim.model import State, Step
+from jim.model import State, Step, SubmissionState
 from jim.seeds import seed_of
+from jim.site.file import Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from tests.stand_ins import Answers, Instead
-from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
+from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, whole
 
 TEN = [f"/data/{n}" for n in range(10)]
 
@@ -263,6 +264,49 @@ def test_37_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path)
     assert ground.done() == dict.fromkeys(TEN, 1)
 
 
+def two_tasks(priority: int) -> str:
+    return "".join(
+        f'[[task]]\nname = "t{n}"\n{EVENTS}\npriority = {priority * n}\n'
+        f"source = [ {{ events = 30, events_per_piece = 1, first_event = {100 * n + 1} }} ]\n"
+        "release = { every_seconds = 0 }\n"
+        for n in range(2)
+    )
+
+
+@pytest.mark.parametrize("priority", [0, 10])
+def test_43_tasks_share_the_places_and_the_higher_priority_is_first(tmp_path, monkeypatch, priority):
+    ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10, per_submission=2))
+    ground.start(two_tasks(priority), "t0", "t1")
+    shares = []
+
+    def goes_on():
+        sent = {n: ground.counts("pieces", f"t{n}").get("sent", 0) for n in range(2)}
+        if all(ground.counts("pieces", f"t{n}").get("ready") for n in range(2)):
+            shares.append((sent[0], sent[1]))
+        assert sum(sent.values()) <= 8, "four fifths of the queue"
+        ground.work()
+        return all(ground.task(f"t{n}").state is TaskState.FINISHED for n in range(2))
+
+    ground.until(goes_on, rounds=600)
+    assert whole(ground.ranges()[:30], 1, 30)
+    assert whole(ground.ranges()[30:], 101, 130)
+    if priority:
+        low = [first for first, _ in shares]
+        assert low == sorted(low, reverse=True), "nothing of the lower priority is released beside"
+    else:
+        assert {abs(first - second) for first, second in shares if first + second == 8} <= {0, 2, 4}
+
+
+def test_44_a_grid_job_by_hand_is_sent_though_tasks_have_filled_their_part(tmp_path, monkeypatch):
+    ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10))
+    ground.start(events(60, 1))
+    ground.until(lambda: len(ground.batch.tasks) == 8)
+    ground.go(5, 1.0)
+    assert len(ground.batch.tasks) == 8
+    ground.submit(2, key="by hand")
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+
+
 def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
     ground.start(events(4, 2))
     ground.until(lambda: ground.counts("pieces"))
@@ -300,6 +344,26 @@ def test_46_what_a_test_does_not_depend_on_may_change(ground):
     ground.ask("start")
     ground.until_state(TaskState.FINISHED)
     assert whole([each for each in ground.ranges() if each != (1, 2)], 3, 4)
+
+
+def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
+    names = [f"/data/{n}" for n in range(6)]
+    ground.start(files(tmp_path, *names, more="release = { at_once = 4, every_seconds = 0 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.ask("fix", changes={"memory_mb": 4000})
+    ground.go(3)
+    assert ground.store.submission(1, 1).asked.get("memory_mb") is None
+    ground.batch.kill("1", 1)  # it is tried again
+    for index in (2, 3, 4):
+        ground.batch.finish("1", index)
+    ground.diary += [(name,) for name in names[1:4]]
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+    asked = {(each.grid, each.k): each.asked.get("memory_mb") for each in ground.store.submissions(*SubmissionState)}
+    assert asked.pop((1, 1)) is None
+    assert set(asked.values()) == {4000}
+    assert {each.fix for each in ground.store.waves(1)} == {1}
 
 
 def seven_of_files_failed(ground, tmp_path):

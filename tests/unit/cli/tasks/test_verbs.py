@@ -231,3 +231,15 @@ def test_a_priority_is_a_number_within_bounds(ground, jim):
     jim("create", ground.write(TEXT))
     assert jim("priority", "mc", "7") == (0, "mc: priority 0 → 7\n")
     assert jim("priority", "mc", "2000") == (2, "jim: 2000: expected -1,000 to 1,000\n")
+
+
+def test_a_fix_says_what_it_changes_and_what_it_cannot(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    told = "mc: fix 1: memory_mb none → 50; for further attempts of 4 pieces, and later ones\n"
+    assert jim("fix", "mc", "memory_mb=50") == (0, told)
+    assert jim("fix", "mc", "memory_mb=60")[1].startswith("mc: fix 2: memory_mb 50 → 60; ")
+    words = "jim: inputs: cannot change while mc runs; what may change now: limits, priority, items\n"
+    assert jim("fix", "mc", 'inputs=["x"]') == (2, words)
+    assert jim("fix", "mc", "memory_mb=0")[0] == 2
