@@ -35,7 +35,7 @@ KEY = "hosts"  # of the errand
 EVERY_SECONDS = 10.0  # people's orders are read
 AFTER_FAILURE_SECONDS = 3600.0  # evidence may come as late
 AT_ONCE = 500  # attempts that are spared
-REST = 20  # times the duration of a judgement
+REST = 10  # times the duration of a judgement
 
 
 class Judged(NamedTuple):

@@ -11,7 +11,7 @@ from jim.statusdb.asked import AttemptSeen
 from jim.statusdb.contract import Store
 
 JUDGED_SECONDS = 86_400.0  # attempts that ended longer ago say nothing about a host
-MOST = 20_000  # attempts that ended, and attempts that run
+MOST = 5_000  # attempts that ended, and attempts that run: to read these takes a keeper a fifth of a second
 
 
 def tried_lately(store: Store, now: float) -> list[Tried]:
