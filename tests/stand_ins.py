@@ -355,6 +355,8 @@ class OneReader(Store):
         return self._reader.lent()
 
     def close(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # a thread of another test has collected it, and SQLite lets only its own thread close it
         if self._reader:
             self._reader.db.close()
         super().close()
