@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jim.doors.contract import Door, Places, Told
+from jim.doors.contract import Told
+from jim.doors.own_language import JOB, OwnLanguage
 from jim.errors import BadRequest
 from jim.model import Standing
 
 if TYPE_CHECKING:
-    from jim.doors.arc.grami import Grami
     from jim.doors.keeping import Keeper
     from jim.site.file import Site
 
-JOB = "grami"  # the only attribute of a request in the language of this door
 WAITING, RUNNING, SUSPENDED, ENDED = b"waiting", b"running", b"suspended", b"ended"
 LONGEST_REASON = 500
 PROGRESS_SECONDS = 30.0  # A-REX asks once a minute
 
 
-class Arc(Door):
+class Arc(OwnLanguage):
     """Answers for JIM's own scripts: a word, and of what has ended its exit code and reason; below it, the progress."""
 
     resumes = True
@@ -57,42 +55,12 @@ class Arc(Door):
         """Return nothing: A-REX shows stderr to the user."""
         return b""
 
-    def read(self, file: Path, own: str) -> dict[str, Any]:
-        """Read the job."""
-        from jim.doors.arc.grami import read
-
-        return {JOB: read(file)}
-
-    def reads(self, asked: Mapping[str, Any]) -> bool:
-        """Tell that every request is in this door's language."""
-        return True
-
-    def attributes(self, asked: Mapping[str, Any], own: str) -> dict[str, Any]:
-        """Turn the job into attributes."""
-        from jim.doors.arc.request import attributes_of
-
-        return attributes_of(_grami(asked), own)
-
-    @contextmanager
-    def in_its_words(self, asked: Mapping[str, Any]) -> Iterator[None]:
-        """Make refusals raised inside use the names of a job description."""
-        from jim.doors.arc.request import in_its_words
-
-        with in_its_words():
-            yield
-
     def contact(self, asked: Mapping[str, Any]) -> str:
         """Return the URL by which clients know the job."""
         from jim.doors.arc.grami import values
 
-        named = (text.partition("=") for text in values(_grami(asked), "env"))
+        named = (text.partition("=") for text in values(asked[JOB], "env"))
         return next((url for name, _, url in named if name == "GRID_GLOBAL_JOBURL"), "")
-
-    def places(self, asked: Mapping[str, Any]) -> Places:
-        """Return the places of outputs in the session directory."""
-        from jim.doors.arc.request import places_of
-
-        return places_of(_grami(asked))
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
         """Print the number of the last grid job of a job of A-REX; nothing if there is none."""
@@ -109,11 +77,6 @@ class Arc(Door):
         from jim.doors.arc.told import forget_some
 
         forget_some(keeper)
-
-
-def _grami(asked: Mapping[str, Any]) -> Grami:
-    grami: Grami = asked[JOB]
-    return grami
 
 
 def _code(told: Told) -> int:

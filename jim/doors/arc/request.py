@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jim.doors.arc.grami import Grami, listed, values
+from jim.doors.arc.grami import Grami, listed, read, values
 from jim.doors.contract import Places
+from jim.doors.own_language import OURS, of_jim, whole, with_texts
 from jim.doors.placing import EVERYTHING, ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.files import read_regular
 from jim.request import HANDLERS, declarations, handler_of
 
-OURS = "JIM_"  # begins the names of variables that are attributes of JIM
 JOB_TYPE = "job_type"
 RUNTIMES = "JIM/"  # begins the names of the runtime environments that stand for job types
 PASSED = ("ENV/PROXY",)  # what these do JIM does anyway
@@ -30,6 +30,7 @@ CANNOT = {
 # What the attributes of JIM are called in a job description.
 CALLED = {"cores": "count", "wall_seconds": "walltime", "memory_mb": "memory", "inputs": "inputfiles"}
 LONGEST_LOCAL = 1024 * 1024
+__all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door
 
 
 def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
@@ -40,12 +41,7 @@ def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
     told = _ours(grami, own)
     job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": grami.get("gridid"), **_resources(grami)}
-    attributes |= _program(grami, job_type, own)
-    if told:
-        from jim.request.texts import attributes_of as from_texts  # most jobs are one program
-
-        attributes |= from_texts(told, job_type, own)
-    return attributes
+    return with_texts(attributes | _program(grami, job_type, own), told, own)
 
 
 def runtime_of(job_type: str) -> str:
@@ -58,7 +54,7 @@ def runtime_of(job_type: str) -> str:
 def _ours(grami: Grami, own: str) -> dict[str, str]:
     """Return attributes of JIM: options of its runtime environment, and variables that begin with JIM_."""
     pairs = (text.partition("=") for text in values(grami, "env"))
-    found = {name[len(OURS) :].lower(): text for name, _, text in pairs if name.upper().startswith(OURS)}
+    found = of_jim({name: text for name, _, text in pairs})
     for at, runtime in listed(grami, "runtime"):
         if runtime.upper().startswith(RUNTIMES):
             found[JOB_TYPE] = _job_type(runtime, own)
@@ -80,23 +76,16 @@ def _job_type(runtime: str, own: str) -> str:
 
 def _resources(grami: Grami) -> dict[str, Any]:
     """Return what a local job needs. A-REX counts memory by process, and processor time for all of them."""
-    cores = _whole(grami, "count", "count") or 1
+    cores = whole(grami.get("count", ""), "count") or 1
     found: dict[str, Any] = {"cores": cores} if cores > 1 else {}
-    if memory := _whole(grami, "memory", "memory"):
+    if memory := whole(grami.get("memory", ""), "memory"):
         found["memory_mb"] = memory * cores
-    seconds = _whole(grami, "walltime", "walltime") or -(-_whole(grami, "cputime", "cputime") // cores)
+    seconds = whole(grami.get("walltime", ""), "walltime") or -(-whole(grami.get("cputime", ""), "cputime") // cores)
     found |= {"wall_seconds": seconds} if seconds else {}
     queue = grami.get("queue", "")
     found |= {"queue": queue} if queue not in ("", OWN_QUEUE) else {}
     proxy = Path(grami.get("controldir", "/"), f"job.{grami.get('gridid', '')}.proxy")  # A-REX renews it
     return found | ({"proxy": str(proxy)} if proxy.exists() else {})
-
-
-def _whole(grami: Grami, name: str, theirs: str) -> int:
-    given = grami.get(name, "")
-    if given and not (given.isascii() and given.isdecimal() and len(given) <= 18):
-        raise BadRequest(f"expected a whole number, found {given[:80]!r}", theirs)
-    return int(given or 0)
 
 
 def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
@@ -166,15 +155,3 @@ def places_of(grami: Grami) -> Places:
     told = Places(directory=session, files={**asked, **streams})
     tars = [path for name, path in asked.items() if name.endswith(".tar")]
     return Places(**told, tar=tars[0]) if tars else told
-
-
-@contextmanager
-def in_its_words() -> Iterator[None]:
-    """Make refusals raised inside use the names of a job description."""
-    try:
-        yield
-    except BadRequest as error:
-        if error.about not in CALLED:
-            raise
-        name = CALLED[error.about]
-        raise BadRequest(error.words, name, told=f"{name} ({error.told})") from error

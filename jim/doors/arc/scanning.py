@@ -35,6 +35,7 @@ ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
 SETTLED_SECONDS = 20.0
 STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")
 OURS = re.compile(r"(\d+)\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
+HEX = re.compile("[0-9a-f]+")
 LOST = 255, "JIM does not know this job any more: its grid job was removed, or its state directory replaced"
 
 
@@ -47,6 +48,7 @@ class Job(NamedTuple):
     cancelling: bool
     uid: int
     session: str
+    delegation: str  # the id of the user's credential; empty: there is none
 
     @property
     def grami(self) -> Path:
@@ -60,6 +62,7 @@ def scan(controls: Iterable[Path]) -> None:
         by_account: dict[int, list[Job]] = {}
         for job in jobs(control):
             by_account.setdefault(job.uid, []).append(job)
+            _renew_proxy(job)
         for uid, mine in by_account.items():
             for job, code, words in _ended(uid, mine):
                 _tell_arex(job, code, words)
@@ -80,8 +83,9 @@ def _job(control: Path, status: Path, id_: str) -> Job | None:
     local = pairs_of(read_regular(control / f"job.{id_}.local", LONGEST_LOCAL))
     if not (ours := OURS.fullmatch(local.get("localid", ""))):
         return None
-    entered = status.stat().st_mtime_ns
-    return Job(id_, control, entered, word == b"CANCELING", int(ours[1]), local.get("sessiondir", ""))
+    entered, delegation = status.stat().st_mtime_ns, HEX.fullmatch(local.get("delegationid", ""))
+    named = local.get("sessiondir", ""), delegation[0] if delegation else ""
+    return Job(id_, control, entered, word == b"CANCELING", int(ours[1]), *named)
 
 
 def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
@@ -106,6 +110,19 @@ def _tell_arex(job: Job, code: int, words: str) -> None:
     kick = Path(os.environ.get("ARC_LOCATION", "/usr"), "lib/arc/gm-kick")
     if kick.exists():  # otherwise A-REX looks after a while
         run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
+
+
+def _renew_proxy(job: Job) -> None:
+    """Write a renewed proxy into the job's file: A-REX itself does so only when the job moves on."""
+    parts = re.findall(".{1,3}", job.delegation)
+    file, place = job.control.joinpath("delegations", *parts), job.control / f"job.{job.id}.proxy"
+    with suppress(OSError, JimError):  # a job without a proxy, or one that moved on just now
+        if not parts or file.stat().st_mtime <= place.stat().st_mtime:
+            return
+        about, draft = place.stat(), place.with_name(f".job.{job.id}.proxy.new")
+        replace(draft, read_regular(file, LONGEST_LOCAL))
+        os.chown(draft, about.st_uid, about.st_gid)
+        draft.rename(place)
 
 
 # In a process of the account

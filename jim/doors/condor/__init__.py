@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jim.doors.contract import Door, Places, Told
+from jim.doors.contract import Told
+from jim.doors.own_language import OwnLanguage
 from jim.errors import UnknownJob
 from jim.model import Standing
 
 if TYPE_CHECKING:
-    from jim.doors.condor.arguments import Called
     from jim.doors.condor.tending import Tending
     from jim.doors.keeping import Keeper
     from jim.site.file import Site
 
 IDLE, RUNNING, COMPLETED = 1, 2, 4  # HTCondor's own numbers
-CALL = "call"  # the only attribute of a request in the language of this door
 DONE = b" 0 No\\ error\n"
 LONGEST_REASON = 450  # characters, of which each may need two: an ad must be shorter than 1,024 bytes
 PROGRESS_SECONDS = 30.0
 
 
-class Condor(Door):
+class Condor(OwnLanguage):
     """The lines that blahpd reads. HTCondor cancels a job that is held, and submits it again with the same key."""
 
     has_generations = True
@@ -65,36 +63,6 @@ class Condor(Door):
         told = " ".join(_plain(message).split()).replace("\\", "/").replace(" ", "\\ ")
         return DONE if isinstance(error, UnknownJob) else f" 1 {told}\n".encode()
 
-    def read(self, file: Path, own: str) -> dict[str, Any]:
-        """Read the words of a call."""
-        from jim.doors.condor.arguments import read
-
-        return {CALL: read(file)}
-
-    def reads(self, asked: Mapping[str, Any]) -> bool:
-        """Tell that every request is in this door's language."""
-        return True
-
-    def attributes(self, asked: Mapping[str, Any], own: str) -> dict[str, Any]:
-        """Turn a call into attributes."""
-        from jim.doors.condor.request import attributes_of
-
-        return attributes_of(_call(asked), own)
-
-    @contextmanager
-    def in_its_words(self, asked: Mapping[str, Any]) -> Iterator[None]:
-        """Make refusals raised inside use the names of a submit description."""
-        from jim.doors.condor.request import in_its_words
-
-        with in_its_words():
-            yield
-
-    def places(self, asked: Mapping[str, Any]) -> Places:
-        """Return the paths of outputs in the directory of the job."""
-        from jim.doors.condor.request import places_of
-
-        return places_of(_call(asked))
-
     def expect(self, site: Site, key: str, file: Path) -> None:
         """Make the directory in which status calls leave their traces."""
         from jim.doors.condor.tending import ASKED
@@ -107,11 +75,6 @@ class Condor(Door):
 
         self._tending = self._tending or Tending(self.name)
         self._tending(keeper)
-
-
-def _call(asked: Mapping[str, Any]) -> Called:
-    call: Called = asked[CALL]
-    return call
 
 
 def _ad(number: int, attributes: str, line: str) -> bytes:

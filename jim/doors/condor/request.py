@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
-from jim.doors.condor.arguments import SANDBOX, Called
+from jim.doors.condor.arguments import SANDBOX, Called, read
 from jim.doors.contract import Places
+from jim.doors.own_language import of_jim, whole, with_texts
 from jim.doors.placing import ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.request import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES, declarations, handler_of
 
-OURS = "JIM_"  # begins the names of attributes that are JIM's, in the job's ad and in its environment
 JOB_TYPE = "job_type"
 PROXY, TOKEN = "X509_USER_PROXY", "BEARER_TOKEN_FILE"  # JIM sets them anew for payloads
 # `getenv = true` sends all variables of the machine where the job was submitted; a payload has its own of these.
@@ -42,21 +40,18 @@ CALLED = {
     "inputs": "transfer_input_files",
 }
 
+__all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door
+
 
 def attributes_of(call: Called, own: str) -> dict[str, Any]:
     """Return the attributes of a request; refuse what JIM cannot do, with HTCondor's name for it."""
     for letter, (name, nothing) in CANNOT.items():
         if (given := getattr(call, letter)) not in nothing:
             raise BadRequest(f"{given[:80]!r}: a local job cannot have that here; leave it out", name)
-    told = _ours(call)
+    told = of_jim({**call.environment, **call.requirements})  # those of the job's ad count first
     job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": key_of(call), **_resources(call)}
-    attributes |= _program(call, job_type, own)
-    if told:
-        from jim.request.texts import attributes_of as from_texts  # most jobs are one program
-
-        attributes |= from_texts(told, job_type, own)
-    return attributes
+    return with_texts(attributes | _program(call, job_type, own), told, own)
 
 
 def key_of(call: Called) -> str | None:
@@ -64,20 +59,10 @@ def key_of(call: Called) -> str | None:
     return call.D.removeprefix(SANDBOX) or call.j or None
 
 
-def _ours(call: Called) -> dict[str, str]:
-    """Return the attributes that begin with JIM_: of the job's ad or CERequirements, else of its environment."""
-    found = {**call.environment, **call.requirements}
-    return {name[len(OURS) :].lower(): text for name, text in found.items() if name.upper().startswith(OURS)}
-
-
 def _resources(call: Called) -> dict[str, Any]:
     found: dict[str, Any] = {name: getattr(call, each) for each, name in TEXTS.items() if getattr(call, each)}
-    for letter, name in WHOLE.items():
-        if given := getattr(call, letter):
-            if not (given.isascii() and given.isdecimal() and len(given) <= 18):
-                raise BadRequest(f"expected a whole number, found {given[:80]!r}", name)
-            found[name] = int(given)
-    if found.get("memory_mb", LEAST_MB) < LEAST_MB:
+    found |= {name: whole(getattr(call, letter), name) for letter, name in WHOLE.items()}
+    if found["memory_mb"] < LEAST_MB:
         del found["memory_mb"]
     found |= {"token": call.environment[TOKEN]} if TOKEN in call.environment else {}
     return {name: value for name, value in found.items() if value not in (0, "(null)")}
@@ -122,15 +107,3 @@ def places_of(call: Called) -> Places:
 
 def _in_iwd(call: Called, name: str) -> str:
     return os.path.normpath(PurePath(call.w or "/", name))
-
-
-@contextmanager
-def in_its_words() -> Iterator[None]:
-    """Make refusals raised inside use the names of a submit description."""
-    try:
-        yield
-    except BadRequest as error:
-        if error.about not in CALLED:
-            raise
-        name = CALLED[error.about]
-        raise BadRequest(error.words, name, told=f"{name} ({error.told})") from error

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from jim.doors.arc import DOOR, JOB
+from jim.doors.arc import DOOR
 from jim.doors.contract import Told
+from jim.doors.own_language import JOB
 from jim.errors import BadRequest
 from jim.model import Standing
 

@@ -3,7 +3,8 @@
 import pytest
 
 from jim import request
-from jim.doors.arc.request import attributes_of, in_its_words, places_of, runtime_of
+from jim.doors.arc import DOOR
+from jim.doors.arc.request import attributes_of, places_of, runtime_of
 from jim.errors import BadRequest
 
 SESSION = "/session/VaON"
@@ -113,7 +114,7 @@ def test_what_jim_cannot_do_is_refused_by_the_name_that_the_user_knows(more, wor
 
 
 def test_refusals_of_jim_s_own_have_the_names_of_a_job_description():
-    with pytest.raises(BadRequest, match=r"^walltime \(wall_seconds\): too much$"), in_its_words():
+    with pytest.raises(BadRequest, match=r"^walltime \(wall_seconds\): too much$"), DOOR("arc").in_its_words({}):
         raise BadRequest("too much", "wall_seconds")
 
 

@@ -211,3 +211,33 @@ def test_what_is_to_be_done_later_is_done_by_jim_s_own_programs(arex, world, mon
     assert generations.last(world.site.state, ID) == 2
     told = told_of(world.site.state, ID)  # it can never be accepted: the next scan tells A-REX
     assert (told.entered, told.code, told.words) == (job.entered, 1, "jim-submit: no such queue")
+
+
+def test_a_renewed_proxy_is_written_into_the_file_that_jim_reads(arex):
+    """A-REX keeps what a user renews among its delegations; the file of a job it writes only when the job moves on."""
+    arex.submit()
+    arex.is_at("INLRMS")
+    local = arex.control / f"job.{ID}.local"
+    local.write_text(local.read_text() + "delegationid=a3aad0c14a50\n")
+    kept, proxy = arex.control / "delegations/a3a/ad0/c14/a50", arex.control / f"job.{ID}.proxy"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("first")
+    proxy.write_text("first, as A-REX writes it")
+    os.utime(kept, (LONG_AGO, LONG_AGO))
+    arex.scan()
+    assert proxy.read_text() == "first, as A-REX writes it"
+    kept.write_text("second")
+    os.utime(proxy, (LONG_AGO, LONG_AGO))
+    arex.scan()
+    assert (proxy.read_text(), proxy.stat().st_mode & 0o777) == ("second", 0o600)
+
+
+@pytest.mark.parametrize("delegation", ["", "../../etc", "a3a/ad0"])
+def test_an_odd_name_of_a_credential_leads_nowhere(arex, delegation):
+    arex.submit()
+    arex.is_at("INLRMS")
+    local = arex.control / f"job.{ID}.local"
+    local.write_text(local.read_text() + f"delegationid={delegation}\n")
+    (arex.control / f"job.{ID}.proxy").write_text("first")
+    assert arex.scan() == ""
+    assert (arex.control / f"job.{ID}.proxy").read_text() == "first"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from jim.doors.condor import DOOR
 from jim.doors.condor.arguments import Called
-from jim.doors.condor.request import attributes_of, in_its_words, places_of
+from jim.doors.condor.request import attributes_of, places_of
 from jim.errors import BadRequest
 
 KEY = "127.0.0.1_19718_x_1.0_1795403893"
@@ -116,7 +117,7 @@ def test_lists_and_tables_are_texts_too():
     ],
 )
 def test_what_jim_cannot_do_is_refused_in_htcondor_s_words(options, words):
-    with pytest.raises(BadRequest) as error, in_its_words():
+    with pytest.raises(BadRequest) as error, DOOR("condor").in_its_words({}):
         attributes_of(called(**options), "")
     assert str(error.value).startswith(words)
 
