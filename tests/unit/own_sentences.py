@@ -19,7 +19,8 @@ JUSTIFIED = {
     "jim/admin/trial/trial_site.py: NUMBERS.sub('', reason)": "equal reasons are shown once; their numbers differ",
     "jim/errors.py: 'int_max_str_digits' in str(error)": "a sentence of Python's",
     "jim/evidence/exit_record.py: self.reason.startswith(LACKING)": "the format of the exit record",
-    "jim/evidence/transitions.py: words.search(each.reason)": "a person's search: `jim retry --reason`",
+    "jim/evidence/transitions.py: re.search(f'(?!(?<=\\\\d)\\\\d){re.escape(words)}(?!(?<=\\\\d)\\\\d)', reason, "
+    "re.IGNORECASE)": "a person's search: `jim retry --reason`",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
     "jim/site/sections.py: re.fullmatch(rule.words, value)": "a pattern, called words",
 }

@@ -145,14 +145,21 @@ def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
     if told and told.entered == job.entered:  # A-REX has not taken it yet
         return told
     number = generations.number_of_last(state, job.id)
-    if told and told.number == number and _is_settled(job):
-        later.append(("resume", job))
+    if told and told.number == number:  # not the old end once more
+        if time.time() - job.entered / 1e9 >= SETTLED_SECONDS:
+            later.append(("resume", job))
         return None
-    if not number:
-        if told:  # resumed, and not handed in yet
-            later.append(("submit", job))
-            return None
-        return _store(state, job, Told(0, job.entered, *LOST)) if _knows_nothing(state) else None
+    if number:
+        return _answered(state, job, number, later)
+    if told:  # resumed, and not handed in yet
+        later.append(("submit", job))
+    elif (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
+        return _store(state, job, Told(0, job.entered, *LOST))
+    return None
+
+
+def _answered(state: Path, job: Job, number: int, later: list[tuple[str, Job]]) -> Told | None:
+    """Return the end of a grid job, as its keeper has written it."""
     try:
         answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
     except (OSError, JimError):
@@ -165,15 +172,6 @@ def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
     _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)
     facts.write(state, number, job.session, int(code))
     return _store(state, job, Told(number, job.entered, int(code), words if int(code) else ""))
-
-
-def _is_settled(job: Job) -> bool:
-    return time.time() - job.entered / 1e9 >= SETTLED_SECONDS
-
-
-def _knows_nothing(state: Path) -> bool:
-    """Tell whether the state directory is there, so that what it lacks is really gone."""
-    return (state / "keys").is_dir() and (state / "status.db").exists()
 
 
 def _store(state: Path, job: Job, told: Told) -> Told:

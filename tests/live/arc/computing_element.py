@@ -112,12 +112,13 @@ class ComputingElement:
         return self.submit_many(place, [description])[0]
 
     def submit_many(self, place: Path, descriptions: list[str]) -> list[str]:
-        """Submit jobs by one command; give their ids."""
+        """Submit jobs; give their ids. This REST interface takes one job in a call."""
         files = [f"job-{n}.xrsl" for n in range(len(descriptions))]
         for name, text in zip(files, descriptions, strict=True):
             (place / name).write_text(f"&{text}\n")
-        words = ("arcsub", "-j", str(place / "jobs"), "-C", URL, "-T", "arcrest", "-Q", "NONE", *files)
-        urls = [line.split()[-1] for line in self.client(*words, cwd=place).splitlines() if URL in line]
+        submit = f'arcsub -j jobs -C {URL} -T arcrest -Q NONE "$file" || exit'
+        told = self.client("sh", "-c", f"for file do {submit}; done", "sh", *files, cwd=place)
+        urls = [line.split()[-1] for line in told.splitlines() if URL in line]
         ids = [url.rpartition("/")[2] for url in urls]
         self.urls |= dict(zip(ids, urls, strict=True))
         assert len(ids) == len(descriptions), urls

@@ -19,7 +19,7 @@ ENDINGS = (".toml", ".json", ".jdf", ".jdl", ".rsl")
 REQUESTS = sorted(
     str(each.relative_to(EXAMPLES))
     for each in EXAMPLES.rglob("*")
-    if each.suffix in ENDINGS and not {"catalogue", "captured"} & {*each.relative_to(EXAMPLES).parts}
+    if each.suffix in ENDINGS and not {"catalogue", "captured", "tasks"} & {*each.relative_to(EXAMPLES).parts}
 )
 SITE = """\
 [site]
