@@ -68,15 +68,19 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
     able = [each for each in pieces if each.kind is not Kind.NOT_MADE]
     able = [each for each in able if each.again == WANTED or each.kind is not Kind.CANCELLED]
     grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
+    jobs: dict[int, GridJob] = {}
+    for w in {each.wave for each in able} & grids.keys():
+        with suppress(UnknownJob):  # its grid job was removed
+            jobs[w] = keeper.store.grid_job(grids[w])
+    if any(each.step is Step.COLLECTING for each in jobs.values()):
+        return  # once the tars are made, the task has another turn
     with keeper.store.transaction():
         keeper.store.set_task(task.id, throttle={**task.throttle, done: 0})
         keeper.store.are_tried_again(task.id, [each.p for each in able])
-        for w in {each.wave for each in able}:
-            with suppress(UnknownJob):  # its grid job was removed
-                job = keeper.store.grid_job(grids[w])
-                numbers = [each.n for each in able if each.wave == w]
-                wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
-                unsettle(keeper, job)
+        for w, job in jobs.items():
+            numbers = [each.n for each in able if each.wave == w]
+            wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
+            unsettle(keeper, job)
         if able:
             keeper.store.note_task(task.id, "tried again", f"{len(able)} failed pieces: {why}")
 

@@ -14,6 +14,7 @@ from jim.tasks.keeping import Keeper
 
 log = logging.getLogger(__name__)
 BY_PAUSE, BY_CANCEL = "pause", "cancel"
+GIVEN_UP = (PieceState.REPLACED, PieceState.TAKEN_BACK)
 FROZEN_WORDS = "its task was paused, which ended it; its piece is released again"
 
 
@@ -72,7 +73,7 @@ def _is_released_again(wave: Wave, local: LocalJob) -> bool:
 
 def _end(keeper: Keeper, piece: PieceRow, job: GridJob, local: LocalJob) -> Iterator[Ended]:
     """Return the state that a piece has by its local job, if it is another one."""
-    if local.state in FROZEN:
+    if local.state in FROZEN or piece.state in GIVEN_UP:
         return
     state, reason, kind = PieceState.SENT, "", Kind.UNKNOWN
     if local.state is State.COMPLETED:

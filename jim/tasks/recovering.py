@@ -28,6 +28,7 @@ from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)
 PER_PIECE = "events_per_piece"  # the parameter by which failed ranges of events are cut
+FAILED = (State.FAILED, State.KILLED, State.NEW)
 Failed = tuple[PieceRow, Mapping[int, Item], tuple[Part, ...]]
 
 
@@ -85,11 +86,21 @@ class Recoveries:
 
 
 def failed_of(store: Store, task: Task) -> list[Failed]:
-    """Return the failed pieces of a task, with their items and parts."""
+    """Return the failed pieces of a task that nobody tries again just now, with their items and parts."""
+    grids = {each.w: each.grid for each in store.waves(task.id) if not each.t}
     return [
         (each, store.items(task.id, each.record.get("files", ())), tuple(store.parts_of(task.id, each.p)))
         for each in store.failed_pieces(task.id)
+        if _is_failed(store, grids.get(each.wave, 0), each.n)
     ]
+
+
+def _is_failed(store: Store, grid: int, n: int) -> bool:
+    """Tell whether a local job is failed: a retry may have been faster than what is followed."""
+    try:
+        return not grid or store.grid_job(grid).size == 0 or store.state(grid, n) in FAILED
+    except UnknownJob:  # its grid job was removed
+        return True
 
 
 def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, int, int], ...]:
@@ -155,6 +166,6 @@ def _freeze(keeper: Keeper, task: Task, p: int) -> None:
     if piece is None or not grids.get(piece.wave):
         return
     with suppress(UnknownJob):  # its grid job was removed
-        if keeper.store.local_job(grids[piece.wave], piece.n).state in (State.FAILED, State.KILLED, State.NEW):
+        if keeper.store.local_job(grids[piece.wave], piece.n).state in FAILED:
             told = {"witness": Witness.USER, "reason": "other pieces do its work", "wish": ""}
             keeper.store.set_local_job(grids[piece.wave], piece.n, state=State.FAILED_FROZEN, **told)
