@@ -55,6 +55,7 @@ class Placing:
         placing.place(job, kept.places, heard)
 
     def _failed(self, keeper: Keeper, grid: int, error: BaseException) -> None:
+        self._heard.pop(grid, None)
         if not _still_waits(keeper, grid):
             return
         now, first = keeper.clock.boot(), grid not in self._since
