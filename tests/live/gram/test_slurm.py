@@ -88,13 +88,14 @@ def test_a_request_of_d0_becomes_eight_local_jobs_of_slurm(slurm):
     assert sorted(ended) == [*"12345678"]
     with tarfile.open(out) as tar:
         brought = {name: tar.extractfile(name).read() for name in tar.getnames()}
-    names = {f"{job}.{n}/{name}" for n in range(8) for name in ("stdout", "stderr")}
+    names = {f"{job}.{n}/{name}_13669_{n:04d}" for n in range(8) for name in ("stdout", "stderr")}
     for phase in PHASES:
         files = [f"{job}.{n}/{phase}_p14.07.00_13669_{1 + 250 * n:08d}" for n in range(8)]
         names |= {*files, *(f"{name}.json" for name in files)}
         events = [[int(line[:9]) for line in brought[name].splitlines()] for name in files]
         assert events == [list(range(1 + 250 * n, 251 + 250 * n)) for n in range(8)]
-    assert brought.keys() == names | {"summary.json"}
+    own = {"summary.json", *(f"jim/{name}" for name in ("summary.json", "jobs.csv", "journal.csv", "log"))}
+    assert brought.keys() == names | own
 
 
 def test_a_job_type_of_the_site_s_own(slurm):
