@@ -21,6 +21,7 @@ from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES
 from jim.request.languages import plain
 from jim.site import file as site_file
+from jim.site.accounts import require_of_site
 
 TYPE = "samgrid"
 SERVICE = f"jobmanager-{TYPE}"
@@ -103,6 +104,7 @@ def _let_account_tell(root: Path, account: str) -> Iterator[str]:
         entry = pwd.getpwnam(account)
     except KeyError:
         raise BadSite(f"there is no account {account!r}") from None
+    require_of_site(account)
     if not any(root.glob(EVENTS_LIBRARY)):
         raise BadSite("GRAM cannot read events yet: install the package globus-seg-job-manager")
     directory = root / EVENTS

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     by = [each.strip() for each in arguments.by.split(",")]
     for each in by:
         if each not in BY:
-            raise BadRequest(f"--by: {each!r}: expected some of {', '.join(BY)}{nearest(each, BY)}")
+            raise BadRequest(f"--by: {each!r} is no column{nearest(each, BY)}")
     view, asked = look(), from_arguments(SINCE, arguments, "since").one("since")
     found = totals(lines(view.site.state, time_of(view, asked) if asked else ""), by)
     if arguments.json:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from jim.command import run
 from jim.errors import BadRequest
 from jim.model import Answer
-from jim.site.file import MANAGED_STATE, STATE_VARIABLE
+from jim.site.file import MANAGED_FILE, MANAGED_STATE, STATE_VARIABLE
 
 LIMIT_SECONDS, AT_ONCE = 60, 16
 T = TypeVar("T")
@@ -33,6 +33,16 @@ def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> It
             yield directory.name
         else:
             complain(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
+
+
+def require_of_site(name: str, file: Path = MANAGED_FILE, place: Path = MANAGED_STATE) -> None:
+    """Refuse an account that a site of several accounts does not have; another site has only its owner's."""
+    if not file.exists() or not place.is_dir():
+        return
+    names = list(accounts(lambda _: None, place))
+    if name not in names:
+        there = f"its accounts are {', '.join(names)}" if names else "it has none yet"
+        raise BadRequest(f"{name} is no account of this site: {there}; `jim site init --account {name}` makes it one")
 
 
 def run_as(name: str, *words: str) -> Answer:
@@ -58,6 +68,7 @@ def become(name: str) -> None:
         return
     if os.geteuid() != 0:
         raise BadRequest(f"only root may look at the grid jobs of {name}: run this as root, or as {name}")
+    require_of_site(name)
     os.chdir("/")
     os.initgroups(name, known.pw_gid)
     os.setgid(known.pw_gid)

@@ -67,7 +67,10 @@ def test_only_what_ended_since_counts(told):
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["--by", "queu"], "--by: 'queu': expected some of dn, vo, type, queue, account, verdict"),
+        (
+            ["--by", "queu"],
+            "--by: 'queu' is no column; did you mean 'queue'? (known: account, dn, queue,",
+        ),
         (["--since", "yesterday"], "since"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.model import Answer
-from jim.site.accounts import accounts, become
+from jim.site.accounts import accounts, become, require_of_site
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -29,6 +29,21 @@ def test_nothing_is_done_as_an_account_whose_directory_is_anothers(tmp_path, mon
     said = []
     assert list(accounts(said.append, tmp_path)) == []
     assert said == [f"{ME}: {tmp_path / ME} belongs to uid {os.getuid()}; left alone"]
+
+
+def test_an_account_that_is_not_of_the_site_is_refused(tmp_path):
+    file, place = tmp_path / "site.toml", tmp_path / "state"
+    require_of_site("nobody", file, place)  # a site of its owner
+    file.touch()
+    place.mkdir()
+    with pytest.raises(
+        BadRequest, match="nobody is no account of this site: it has none yet; `jim site init --account"
+    ):
+        require_of_site("nobody", file, place)
+    (place / ME).mkdir()
+    require_of_site(ME, file, place)
+    with pytest.raises(BadRequest, match=f"its accounts are {ME};"):
+        require_of_site("nobody", file, place)
 
 
 @pytest.fixture
