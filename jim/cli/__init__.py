@@ -80,6 +80,7 @@ VERBS = {
 }
 READING = (
     "status",
+    "list",
     "show",
     "explain",
     "logs",

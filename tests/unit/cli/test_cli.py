@@ -144,3 +144,11 @@ def test_the_version_is_told_without_python(tmp_path):
         check=False,
     )
     assert (told.returncode, told.stdout, told.stderr) == (0, f"jim {__version__}\n".encode(), b"")
+
+
+def test_verbs_of_one_module_look_into_an_account_alike():
+    """`jim list` is `jim status`: what the one takes, the other does."""
+    by_module: dict[str, set[bool]] = {}
+    for name, verb in cli.VERBS.items():
+        by_module.setdefault(verb.module, set()).add(name in cli.READING)
+    assert {module: alike for module, alike in by_module.items() if len(alike) > 1} == {}
