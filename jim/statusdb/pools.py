@@ -130,9 +130,9 @@ class Pools(Tasks):
 
     def oldest_available(self, task: int) -> list[tuple[str, float]]:
         """Return each group with available items, and when the oldest of them came."""
-        sql = (
-            "SELECT grp, min(since) FROM item INDEXED BY item_available WHERE task = ? AND state = 'available' "
-            "GROUP BY grp"
+        sql = (  # by their numbers, which the index has: there may be a million
+            "SELECT i.grp, i.since FROM (SELECT min(id) AS id FROM item INDEXED BY item_available "
+            "WHERE task = ? AND state = 'available' GROUP BY grp) o JOIN item i ON i.id = o.id ORDER BY i.grp"
         )
         return list(self.db.execute(sql, (task,)))
 

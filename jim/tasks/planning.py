@@ -18,6 +18,7 @@ NEVER = float("inf")
 SLICE = 5_000  # items that a splitter is shown at once
 STORED_AT_ONCE = 500  # pieces
 AHEAD = 10_000  # ready pieces that are planned in advance
+WAITS_SECONDS = 1.0  # between two looks at how long items have waited
 AGED_SECONDS = 60.0  # splitters may let files wait by their ages: so often they are asked again
 
 
@@ -26,6 +27,7 @@ class Planning:
 
     def __init__(self) -> None:
         self._slices: dict[tuple[int, str], int] = {}  # of groups of which a splitter made nothing so far
+        self._looked: dict[int, float] = {}  # when it is next looked which items have waited for how long
         self._aged: dict[int, float] = {}  # when splitters were last asked because of ages
 
     def plan(self, keeper: Keeper, task: Task) -> float:
@@ -44,7 +46,12 @@ class Planning:
         """Plan what has waited too long for others, as if nothing more would come; return when to look next."""
         if task.spec["split"]["splitter"] is None:
             return NEVER
+        if not keeper.store.task_counts(task.id, "items").get(ItemState.AVAILABLE):
+            return NEVER
+        if keeper.clock.boot() < self._looked.get(task.id, 0.0):
+            return self._looked[task.id]
         limit, waiting = task.spec["split"]["max_wait_seconds"], keeper.store.oldest_available(task.id)
+        self._looked[task.id] = keeper.clock.boot() + WAITS_SECONDS
         now, when = keeper.clock.steady(), NEVER
         aged = bool(waiting) and keeper.clock.boot() >= self._aged.get(task.id, 0.0) + AGED_SECONDS
         for grp, since in waiting:
