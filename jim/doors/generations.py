@@ -69,11 +69,12 @@ def begin(state: Path, key: str, after: int) -> int:
 
 
 def free(state: Path, key: str, number: int) -> None:
-    """Free the key of a grid job that is removed; with its last generation, forget that the key had several."""
+    """Free the key of a grid job that is removed; with its last generation, forget what is kept of all of them."""
     first, generation = _parted(key)
     is_its = inbox.kept_id(state, inbox.request_name(key)) == number
-    if is_its and generation > 1 and last(state, first) == generation:
-        _file(state, first).unlink(missing_ok=True)
+    if is_its and last(state, first) == generation:
+        for file in (_file(state, first), told_file(state, first)):
+            file.unlink(missing_ok=True)
     inbox.free(state, key, number)
 
 
@@ -84,6 +85,11 @@ def _parted(key: str) -> tuple[str, int]:
 
 def _file(state: Path, key: str) -> Path:
     return state / "keys" / f"last-{inbox.request_name(key)}"
+
+
+def told_file(state: Path, key: str) -> Path:
+    """Return the file in which a door keeps what it has told of a key's last grid job."""
+    return state / "keys" / f"told-{inbox.request_name(key)}"
 
 
 def _number(state: Path, key: str, generation: int) -> int:

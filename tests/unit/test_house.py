@@ -224,6 +224,21 @@ def test_htcondor_ce_is_known_in_one_folder_and_its_scripts_and_both_are_small()
     assert sum(len(file.read_text().splitlines()) for file in (HOME / "shell/condor").iterdir()) <= 400
 
 
+KNOWS_ARC = ("jim/doors/arc/", "jim/admin/arc_", "jim/cli/arc.py")
+MENTIONS_ARC = {"jim/cli/__init__.py": 1}  # the verb
+ARC = re.compile(r"ARC CE|A-REX")
+
+
+def test_arc_is_known_in_one_folder_and_its_scripts_and_both_are_small() -> None:
+    others = [file for file in FILES if not file.startswith(KNOWS_ARC)]
+    mentions = {file: sum(bool(ARC.search(line)) for line in text_of(file).splitlines()) for file in others}
+    assert {file: lines for file, lines in mentions.items() if lines} == MENTIONS_ARC
+    importing = {file for file in importers("jim.doors.arc") if not file.startswith("jim/doors/arc/")}
+    assert importing == {"jim/admin/arc_information.py", "jim/admin/arc_service.py"}
+    assert sum(len(code_lines(file)) for file in FILES if file.startswith("jim/doors/arc/")) <= 400
+    assert sum(len(file.read_text().splitlines()) for file in (HOME / "shell/arc").iterdir()) <= 400
+
+
 def test_nothing_is_imported_from_a_test_module() -> None:
     """What several of them need has a module of its own in their room."""
     from_tests = re.compile(r"^(?:from|import) tests\S*\.test_", re.MULTILINE)

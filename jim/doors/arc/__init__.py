@@ -13,7 +13,6 @@ from jim.errors import BadRequest
 from jim.model import Standing
 
 if TYPE_CHECKING:
-    from jim.doors.keeping import Keeper
     from jim.site.file import Site
 
 WAITING, RUNNING, SUSPENDED, ENDED = b"waiting", b"running", b"suspended", b"ended"
@@ -71,12 +70,6 @@ class Arc(OwnLanguage):
             raise BadRequest(self.usage[verb])
         number = number_of_last(site.state, read(Path(words[0])).get("gridid", ""))
         return (f"{number}\n".encode() if number else b""), "only a number was asked for"
-
-    def tell(self, keeper: Keeper) -> None:
-        """Forget which ends A-REX was told of, once their grid jobs are removed."""
-        from jim.doors.arc.told import forget_some
-
-        forget_some(keeper)
 
 
 def _code(told: Told) -> int:

@@ -50,11 +50,6 @@ class Job(NamedTuple):
     session: str
     delegation: str  # the id of the user's credential; empty: there is none
 
-    @property
-    def grami(self) -> Path:
-        """Return the file in which A-REX describes it."""
-        return self.control / f"job.{self.id}.grami"
-
 
 def scan(controls: Iterable[Path]) -> None:
     """Look at all jobs that JIM has, and tell A-REX of those that have ended."""
@@ -131,12 +126,8 @@ def _renew_proxy(job: Job) -> None:
 def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> bytes:
     become(name)
     state = site_file.load().state
-    found = []
-    for job in mine:
-        told = _end(state, job, later)
-        if told and told.entered == job.entered:
-            found.append((job.id, told.code, told.words))
-    return json.dumps(found).encode()
+    ends = ((job, _end(state, job, later)) for job in mine)
+    return json.dumps([(job.id, told.code, told.words) for job, told in ends if told]).encode()
 
 
 def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
@@ -154,7 +145,7 @@ def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
     if told:  # resumed, and not handed in yet
         later.append(("submit", job))
     elif (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
-        return _store(state, job, Told(0, job.entered, *LOST))
+        return tell(state, job.id, Told(0, job.entered, *LOST))
     return None
 
 
@@ -171,12 +162,7 @@ def _answered(state: Path, job: Job, number: int, later: list[tuple[str, Job]]) 
         return None
     _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)
     facts.write(state, number, job.session, int(code))
-    return _store(state, job, Told(number, job.entered, int(code), words if int(code) else ""))
-
-
-def _store(state: Path, job: Job, told: Told) -> Told:
-    tell(state, job.id, told)
-    return told
+    return tell(state, job.id, Told(number, job.entered, int(code), words if int(code) else ""))
 
 
 def _do(later: Sequence[tuple[str, Job]]) -> None:
@@ -190,16 +176,14 @@ def _do(later: Sequence[tuple[str, Job]]) -> None:
             generations.begin(state, job.id, generations.last(state, job.id))
         if what in ("resume", "submit", "cancel"):
             verb = "cancel" if what == "cancel" else "submit"
-            answer = run([str(SHELL / f"arc/{verb}-jim-job"), "--again", str(job.grami)], limit=COMMAND_SECONDS)
+            answer = run(
+                [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"],
+                limit=COMMAND_SECONDS,
+            )
             if answer.code == 2 and verb == "submit":  # it can never be accepted
                 words = " ".join(answer.err.split())[-500:]
                 tell(site_file.load().state, job.id, Told(0, job.entered, 1, words))
 
 
-def main() -> None:
-    """Scan the control directories that the arguments name."""
-    scan(map(Path, sys.argv[1:]))
-
-
 if __name__ == "__main__":
-    main()
+    scan(map(Path, sys.argv[1:]))

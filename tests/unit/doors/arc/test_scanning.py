@@ -241,3 +241,12 @@ def test_an_odd_name_of_a_credential_leads_nowhere(arex, delegation):
     (arex.control / f"job.{ID}.proxy").write_text("first")
     assert arex.scan() == ""
     assert (arex.control / f"job.{ID}.proxy").read_text() == "first"
+
+
+def test_what_was_told_is_forgotten_with_the_grid_job(arex, world):
+    number = arex.run()
+    arex.is_at("INLRMS")
+    arex.scan()
+    assert told_of(world.site.state, ID)
+    generations.free(world.site.state, ID, number)
+    assert not list((world.site.state / "keys").iterdir())
