@@ -116,6 +116,17 @@ def test_a_wrong_request_is_a_failed_job_with_a_sentence(ce):
     assert ce.jobs() == before
 
 
+def test_a_killed_keeper_is_started_by_the_scan(ce):
+    place = ce.directory()
+    job = submit(ce, place, waits_for(place))
+    number = ce.number(job)
+    until(lambda: began(ce, number), "it runs")
+    os.kill(ce.keeper(), signal.SIGKILL)
+    (place / "go").touch()
+    ce.until(job, "FINISHED")
+    assert ce.failure(job) == ""
+
+
 def test_jim_is_away_for_two_minutes(ce):
     """No keeper runs, and none can start: a job keeps its last state, and ends as it should."""
     place = ce.directory()
