@@ -5,13 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import select
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from select import select
 from typing import IO, Any, NoReturn
 
 from jim.model import MARK_VARIABLE, Answer
@@ -150,8 +150,9 @@ def _answer_and_leave(answer: Callable[[], bytes], then: Callable[[], object], w
 
 
 def _until(pipe: IO[bytes], end: float) -> bytes:
-    said = bytearray()
-    while (left := end - time.monotonic()) > 0 and select([pipe], [], [], left)[0]:
+    said, coming = bytearray(), select.poll()  # `select.select` knows no descriptors above 1,023
+    coming.register(pipe, select.POLLIN)
+    while (left := end - time.monotonic()) > 0 and coming.poll(left * 1000):
         part = os.read(pipe.fileno(), 65_536)
         if not part:
             break

@@ -98,8 +98,9 @@ class Place:
         self.ledger.touch()
         (place / "work").mkdir(exist_ok=True)
         site = place / "site.toml"
+        soon = "" if "[limits]" in settings else '[limits]\nretry_delay = "PT1S"\n'
         site.write_text(
-            f"[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = {visible_seconds}\n{batch}\n"
+            f"{soon}[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = {visible_seconds}\n{batch}\n"
             f"[keep]\nidle_seconds = 0.0\n{settings.replace('WORK', str(place / 'work'))}"
         )
         self.site = read(site, self.state)

@@ -1,5 +1,6 @@
 """The one room that starts processes: whatever a command does, it ends in time and fills nothing."""
 
+import fcntl
 import os
 import subprocess
 import time
@@ -156,3 +157,18 @@ def test_a_forked_process_that_fails_or_takes_too_long_gives_no_answer(tmp_path)
     while lives(int((tmp_path / "pid").read_text())):
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def test_a_forked_process_answers_a_process_with_very_many_files(monkeypatch):
+    real = os.pipe
+
+    def far():
+        """Return a pipe with descriptors above those that `select` knows."""
+        near = real()
+        found = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, 1100) for each in near]
+        for each in near:
+            os.close(each)
+        return found
+
+    monkeypatch.setattr(os, "pipe", far)
+    assert room.forked(lambda: b"answer", list, 20) == b"answer"
