@@ -151,7 +151,7 @@ def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
     except sqlite3.Error as error:
         raise translated(file, error) from error
     db.file = file
-    db.execute("PRAGMA cache_size = -32000")
+    db.execute(f"PRAGMA cache_size = {-32000 if write else -8000}")
     return db, db.execute("PRAGMA user_version").fetchone()[0]
 
 

@@ -114,7 +114,8 @@ class Pages:
         """Return the reason of a grid job; with very many local jobs it takes a while to find."""
         if job.size <= MOST or job.step is Step.FINISHED:
             return view.why(job)
-        _, words = self.lately.get(f"why {job.id}", lambda other: other.why(other.grid_job(job.id)), 0.0)
+        name = f"why {job.id}"
+        _, words = self.lately.get(name, lambda other: other.why(other.grid_job(job.id)), 0.0, of_files=True)
         return words or job.reason
 
     def html(self, view: View, template: str, **more: Any) -> Made:

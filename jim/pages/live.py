@@ -41,10 +41,10 @@ class Made:
     mark: str = ""  # of the moment that it shows, if that is known
 
     def tag(self, name: str) -> str:
-        """Return the ETag of the content: the same while only ages change, for half a minute at most."""
+        """Return the ETag of the content: the same while only ages change, for a minute at most."""
         if self.mark:
             return tag_of(name, self.mark)
-        return hashlib.sha256(f"{name} {half_minute()} ".encode() + self._still).hexdigest()[:32]
+        return hashlib.sha256(f"{name} {this_minute()} ".encode() + self._still).hexdigest()[:32]
 
     @cached_property
     def _still(self) -> bytes:
@@ -60,9 +60,9 @@ def tag_of(name: str, mark: str) -> str:
     return hashlib.sha256(f"{name} {mark}".encode(errors="backslashreplace")).hexdigest()[:32]
 
 
-def half_minute() -> int:
-    """Return the number of this half minute: pages are sent anew so often, in case a change was overlooked."""
-    return int(time.time() // 30)
+def this_minute() -> int:
+    """Return the number of this minute: pages are sent anew so often, in case a change was overlooked."""
+    return int(time.time() // 60)
 
 
 @dataclass

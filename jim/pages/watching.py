@@ -51,7 +51,7 @@ class Watch:
                 version = seen.version if grid is None else self._version(grid)
         if seen is None or version is None:
             return None
-        mark = f"{version} {seen.signs} {self.answers()} {live.half_minute()}"
+        mark = f"{version} {seen.signs} {self.answers()} {live.this_minute()}"
         return Moment(mark, seen.now, seen.keeper_seen, seen.batch_seen)
 
     def _look(self) -> _Seen | None:

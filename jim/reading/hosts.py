@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,8 +77,8 @@ class OneHost:
 def all_hosts(view: View) -> list[Host]:
     """Return all hosts: black holes first, then by the share of failures."""
     reasons, holes, avoided = view.store.host_reasons(MOST_REASONS), judged(view), avoided_now(view)
-    named = _not_in_force(view, avoided)
     totals = {each.host: each for each in view.store.host_totals()}
+    named = _not_in_force(view, avoided, totals.keys())
     totals |= {host: _unused(host) for host in (*avoided, *named) if host not in totals}
     found = [
         Host(total, _groups(reasons, host), holes.get(host), avoided.get(host), named.get(host, ""))
@@ -102,9 +102,9 @@ def _orders(view: View) -> Sequence[Order]:
     return ()
 
 
-def _not_in_force(view: View, avoided: Mapping[str, Avoided]) -> dict[str, str]:
+def _not_in_force(view: View, avoided: Mapping[str, Avoided], hosts: Collection[str]) -> dict[str, str]:
     """Return the hosts that a person has named and that are not avoided, with the reason."""
-    named = orders_of(_orders(view), {each.host for each in view.store.host_totals()}).avoid
+    named = orders_of(_orders(view), hosts).avoid
     late = datetime.fromisoformat(view.now()).timestamp() - LATE_SECONDS
     idle = not view.heart().beats
     words = {host: _why_not(each, late, idle=idle) for host, each in named.items()}
@@ -124,7 +124,8 @@ def _groups(reasons: Mapping[str, Sequence[Alike]], host: str) -> list[Group]:
 def one_host(view: View, name: str) -> OneHost | None:
     """Return one host; None if no attempt ran on it, and nobody has named it."""
     totals, avoided = view.store.host_totals(name), avoided_now(view)
-    named = _not_in_force(view, avoided).get(name, "")
+    hosts = {each.host for each in view.store.host_totals()} if _orders(view) else ()
+    named = _not_in_force(view, avoided, hosts).get(name, "")
     if not totals and name not in avoided and not named:
         return None
     groups = _groups(view.store.host_reasons(MOST_REASONS, name), name)

@@ -84,7 +84,7 @@ def test_a_file_server_that_does_not_answer_is_a_mark_of_its_own(beside: Beside,
 def test_a_poll_of_a_local_job_whose_log_stands_still_reads_no_attempts(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
     running.leave(1, 1, 1, "stdout", b"hello")
     person.get("/jobs/1/0")
     tag = person.get("/jobs/1/0").headers["ETag"]

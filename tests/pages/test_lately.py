@@ -29,11 +29,45 @@ def test_what_was_found_is_told_until_it_is_old(ground: Ground) -> None:
     now[0] += 35.0  # twenty times as long as it took have not gone yet
     assert lately.get("x", find)[1] == 1
     now[0] += 10.0
+    ground.add(2, 1, 0)
     ended.clear()
     lately.get("x", find)
     assert ended.wait(10)
     assert len(found) == 2
     assert lately.get("y", find, 10.0)[1] == 3, "another question"
+
+
+def test_what_was_found_holds_for_a_minute_while_the_store_does_not_change(ground: Ground) -> None:
+    now, found, ended = [100.0], [], threading.Event()
+    lately = Lately(look, lambda: now[0])
+
+    def find(view):  # type: ignore[no-untyped-def]
+        found.append(view.now())
+        return len(found)
+
+    def after(seconds: float, *, of_files: bool = False) -> int:
+        now[0] += seconds
+        ended.clear()
+        lately.get("x", find, of_files=of_files)
+        assert ended.wait(10)
+        with lately._turn:  # it has ended
+            return len(found)
+
+    lately.open = lambda: _telling(look(), ended)
+    assert after(0) == 1
+    assert after(11) == 1
+    assert after(11, of_files=True) == 2
+    ground.add(2, 1, 0)
+    assert after(11) == 3
+    assert after(50) == 3
+    assert after(11) == 4, "a minute"
+
+
+def _telling(view, ended):  # type: ignore[no-untyped-def]
+    """Tell when the store is closed, which is the last that a search does."""
+    close = view.store.close
+    view.store.close = lambda: (close(), ended.set())
+    return view
 
 
 def test_what_fails_is_tried_again_and_told_as_unknown(ground: Ground, caplog: pytest.LogCaptureFixture) -> None:
@@ -61,7 +95,7 @@ def test_21_a_grid_job_of_very_many_is_shown_at_once_and_the_rest_with_its_age(
     assert "29 local jobs wait to be submitted" in page.text
     assert "29 local jobs wait to be submitted" in person.page("/jobs/1/3").text
     assert person.page("/jobs").ids() == ["1"]
-    person.pages.lately.get = lambda *_: ("", None)  # type: ignore[method-assign]
+    person.pages.lately.get = lambda *_, **__: ("", None)  # type: ignore[method-assign]
     page = person.page("/jobs/1")
     assert "this is being found out" in page.text
     assert page.ids()[:2] == ["1.0", "1.1"]

@@ -15,7 +15,7 @@ from tests.pages.grounds import Ground
 def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
     person.get("/jobs/1")  # what a thread finds out for it is found out
     for path in ("/jobs", "/jobs/1", "/jobs/1/0"):
         tag = person.get(path).headers["ETag"]
@@ -38,12 +38,10 @@ def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(
     assert person.get("/jobs/1", If_None_Match=tag).status_code == 200, "a keeper that stops is a change"
 
 
-def test_a_page_is_sent_anew_every_half_minute(
-    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_is_sent_anew_every_minute(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for half_minute in (100, 100, 101):
-        monkeypatch.setattr("jim.pages.live.half_minute", lambda half_minute=half_minute: half_minute)
+    for minute in (100, 100, 101):
+        monkeypatch.setattr("jim.pages.live.this_minute", lambda minute=minute: minute)
         found.append(person.get("/jobs").headers["ETag"])
     assert found[0] == found[1] != found[2]
 
@@ -80,7 +78,7 @@ PATHS = ("/jobs", "/jobs/1", "/jobs/1/0", "/jobs/2", "/jobs/2/0")
 @pytest.fixture
 def tags(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """The ETags of pages, once slow answers for them are found out."""
-    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
     running.beat()
     running.add(2, 4, 600)
     for path in PATHS:

@@ -40,7 +40,7 @@ def test_18_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do
 def test_a_store_that_was_restored_under_open_pages_is_shown(
     running: Ground, person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jim.pages.live.half_minute", lambda: 100)
+    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
     before = person.get("/jobs").headers["ETag"]
     file = file_of(running.site.state)
     with closing(sqlite3.connect(tmp_path / "saved")) as saved, closing(sqlite3.connect(file)) as now:

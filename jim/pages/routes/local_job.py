@@ -90,7 +90,7 @@ def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait
     if job.size <= history.MOST or local.state.final:
         return documents.waits(view, job, local)
     name = f"local job {job.id}.{local.n}"
-    _, found = pages.lately.get(name, lambda other: documents.waits(other, job, local))
+    _, found = pages.lately.get(name, lambda other: documents.waits(other, job, local), of_files=True)
     return found or [BEING_FOUND_OUT]
 
 

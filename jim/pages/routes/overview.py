@@ -33,7 +33,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
     counts = unfinished_counts(view)
-    waits_at, waits = pages.lately.get("what waits", what_waits)
+    waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
     _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))

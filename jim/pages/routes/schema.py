@@ -50,7 +50,10 @@ def _own(pages: Pages, view: View) -> Iterator[Own]:
     """Yield the grammars of job types."""
     known = list(all_grammars(view.site.site.handlers))
     files = [str(file) for _, _, file in known]
-    faults = (pages.lately.get("grammars", lambda _: _faults(files), PAGE_SECONDS)[1] if files else None) or {}
+    faults: dict[str, str] = {}
+    if files:
+        _, told = pages.lately.get("grammars", lambda _: _faults(files), PAGE_SECONDS, of_files=True)
+        faults = told or {}
     for job_type, namespace, file in known:
         yield Own(job_type, namespace, file.stem, faults.get(str(file), ""))
 

@@ -23,7 +23,7 @@ def site(pages: Pages, view: View, kind: str) -> Made:
     """Show the state of the site; it names files of requests."""
     require_look()
     require_no_filter()
-    at, found = pages.lately.get("site", site_state.look_around)
+    at, found = pages.lately.get("site", site_state.look_around, of_files=True)
     facts = {
         "tested": site_state.report(view, view.site.tested),
         "checked": site_state.report(view, view.site.checked),
