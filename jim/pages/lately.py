@@ -1,4 +1,4 @@
-"""Computes slow answers in a thread, one at a time; pages show them with their age."""
+"""Computes slow answers in threads, two at a time; pages show them with their age."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ EVERY_SECONDS = 10.0
 TIMES_LONGER = 20  # an answer that took one second is good for at least 20
 STILL_SECONDS = 60.0  # if nothing in the store has changed, the answer is good for so long
 FIRST_SECONDS = 1.5  # the first request waits so long
-SOON_SECONDS = 0.3  # a page for which the answer is only a part of many waits so long
+SOON_SECONDS = 0.03  # a page for which the answer is only a part of many waits so long
+AT_ONCE = 2  # so that a short search seldom waits for a long one
 MOST_KEPT = 20
 MOST_SECONDS = 60.0
 Find = Callable[[View], Any]
@@ -45,7 +46,7 @@ class Lately:
     open: Callable[[], View]
     clock: Callable[[], float] = time.monotonic
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(AT_ONCE))
     _told: dict[str, Told] = field(default_factory=dict)
     news: int = 0  # questions that were answered for the first time
 

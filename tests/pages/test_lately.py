@@ -9,6 +9,7 @@ import pytest
 from jim.model import State, Witness
 from jim.pages.lately import Lately
 from jim.reading.view import look
+from tests.localbatch.place import until
 from tests.pages.browser import Person
 from tests.pages.grounds import Ground
 
@@ -50,8 +51,8 @@ def test_what_was_found_holds_for_a_minute_while_the_store_does_not_change(groun
         ended.clear()
         lately.get("x", find, of_files=of_files)
         assert ended.wait(10)
-        with lately._turn:  # it has ended
-            return len(found)
+        until(lambda: not lately._told["x"].busy)
+        return len(found)
 
     lately.open = lambda: _telling(look(), ended)
     assert after(0) == 1
