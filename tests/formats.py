@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+TO_FORMAT_12 = """
+    DROP TABLE output;
+    DROP INDEX source_of;
+    ALTER TABLE source DROP COLUMN upto;
+    ALTER TABLE source DROP COLUMN stream;
+    ALTER TABLE source DROP COLUMN upstream;
+    DROP INDEX item_of;
+    DROP INDEX item_promised;
+    ALTER TABLE item DROP COLUMN output;
+    ALTER TABLE item DROP COLUMN there;
+    DROP INDEX piece_waiting;
+    ALTER TABLE piece DROP COLUMN seconds;
+    ALTER TABLE piece DROP COLUMN planned;
+    ALTER TABLE piece DROP COLUMN missing;
+    PRAGMA user_version = 12;
+"""
 TO_FORMAT_11 = f"""
+    {TO_FORMAT_12}
     DROP TABLE at_door;
     DROP TABLE spared;
     {" ".join(f"DROP TABLE {name};" for name in TASKS)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
 WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED = 6, 8, 9, 10, 11
-WITH_GENERATIONS, WITH_SPARED, WITH_TASKS = 12, 12, 12
+WITH_GENERATIONS, WITH_SPARED, WITH_TASKS, WITH_OUTPUTS = 12, 12, 12, 13
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -143,6 +143,28 @@ UPGRADES = (
         reason TEXT NOT NULL);
     CREATE INDEX task_journal_of ON task_journal (task);
     CREATE INDEX journal_by_grid_job ON journal (grid, seq);
+    """,
+    # Tasks of before have no outputs, and nothing that is only promised.
+    """
+    ALTER TABLE source ADD COLUMN upstream INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE source ADD COLUMN stream TEXT NOT NULL DEFAULT '';
+    ALTER TABLE source ADD COLUMN upto INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX source_of ON source (upstream) WHERE upstream > 0;
+    ALTER TABLE item ADD COLUMN there INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE item ADD COLUMN output INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX item_promised ON item (task, grp, id) WHERE state = 'promised';
+    CREATE INDEX item_of ON item (output) WHERE output > 0;
+    ALTER TABLE piece ADD COLUMN missing INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE piece ADD COLUMN planned REAL NOT NULL DEFAULT 0;
+    ALTER TABLE piece ADD COLUMN seconds REAL NOT NULL DEFAULT 0;
+    CREATE INDEX piece_waiting ON piece (task, p) WHERE state = 'waiting';
+    CREATE TABLE output (id INTEGER PRIMARY KEY, task INTEGER NOT NULL, p INTEGER NOT NULL, stream TEXT NOT NULL, k
+        INTEGER NOT NULL DEFAULT 0, grp TEXT NOT NULL, state TEXT NOT NULL, todo TEXT NOT NULL DEFAULT '', due REAL NOT
+        NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT
+        '', place TEXT NOT NULL DEFAULT '', sha256 TEXT NOT NULL DEFAULT '', bytes INTEGER NOT NULL DEFAULT 0, record
+        TEXT NOT NULL DEFAULT '', fix INTEGER NOT NULL DEFAULT 0, promised REAL NOT NULL, changed REAL NOT NULL,
+        UNIQUE (task, p, stream, k));
+    CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
     """,
 )
 

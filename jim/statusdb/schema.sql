@@ -213,8 +213,12 @@ CREATE TABLE source (
     reason TEXT NOT NULL DEFAULT '',    -- why it cannot be looked at, since `since`
     since TEXT NOT NULL DEFAULT '',
     waits TEXT NOT NULL DEFAULT '',     -- files that are not taken yet, and why, JSON
+    upstream INTEGER NOT NULL DEFAULT 0, -- the task that feeds it
+    stream TEXT NOT NULL DEFAULT '',    -- by this output
+    upto INTEGER NOT NULL DEFAULT 0,    -- the last output of before that was looked at
     PRIMARY KEY (task, k)
 ) WITHOUT ROWID;
+CREATE INDEX source_of ON source (upstream) WHERE upstream > 0;
 
 -- Items that no piece mixes. `dirty` counts what has changed since they were planned, `flush`: as if closed.
 CREATE TABLE pool_group (
@@ -242,9 +246,13 @@ CREATE TABLE item (
     failed INTEGER NOT NULL DEFAULT 0,  -- pieces with it that have failed
     note TEXT NOT NULL DEFAULT '',      -- removed or stale since, or why it was dropped or left out
     record TEXT NOT NULL DEFAULT '',    -- what splitters may know, JSON without the name
+    there INTEGER NOT NULL DEFAULT 1,   -- 0: only promised; -1: the promise is broken
+    output INTEGER NOT NULL DEFAULT 0,  -- of another task, which this is
     UNIQUE (task, name)
 );
 CREATE INDEX item_available ON item (task, grp, id) WHERE state = 'available';
+CREATE INDEX item_promised ON item (task, grp, id) WHERE state = 'promised';
+CREATE INDEX item_of ON item (output) WHERE output > 0;
 
 CREATE TABLE piece (
     task INTEGER NOT NULL,
@@ -260,11 +268,15 @@ CREATE TABLE piece (
     ended REAL NOT NULL DEFAULT 0,      -- when it failed or was completed, in seconds since 1970
     again INTEGER NOT NULL DEFAULT 0,   -- 1: it was tried again after a bad time; 2: a person wants that
     turn INTEGER NOT NULL DEFAULT 1,    -- 0: it is released before others, because it does again what has failed
+    missing INTEGER NOT NULL DEFAULT 0, -- items that are only promised
+    planned REAL NOT NULL DEFAULT 0,    -- when it was planned, in seconds since 1970
+    seconds REAL NOT NULL DEFAULT 0,    -- that its completed attempt took
     PRIMARY KEY (task, p)
 ) WITHOUT ROWID;
 CREATE INDEX piece_ready ON piece (task, turn, p) WHERE state = 'ready';
 CREATE INDEX piece_failed ON piece (task, p) WHERE state = 'failed';
 CREATE INDEX piece_in_wave ON piece (task, wave, n) WHERE wave > 0;
+CREATE INDEX piece_waiting ON piece (task, p) WHERE state = 'waiting';
 
 -- The items of a piece, with the part that it may process; null: no limit. A row for each range.
 CREATE TABLE piece_item (
@@ -278,6 +290,31 @@ CREATE TABLE piece_item (
     PRIMARY KEY (task, p, item, part)
 ) WITHOUT ROWID;
 CREATE INDEX piece_item_of ON piece_item (item, p);
+
+-- What each piece brings into an output pool: a promise from the moment that it is planned, then a file.
+CREATE TABLE output (
+    id INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL,
+    p INTEGER NOT NULL,
+    stream TEXT NOT NULL,               -- the name of the output pool
+    k INTEGER NOT NULL DEFAULT 0,       -- of several files of a piece
+    grp TEXT NOT NULL,
+    state TEXT NOT NULL,                -- promised, verified, stored, broken, replaced, withdrawn
+    todo TEXT NOT NULL DEFAULT '',      -- read: the file that describes it; store: it is to be copied
+    due REAL NOT NULL DEFAULT 0,        -- when that is tried next, in seconds since 1970
+    tries INTEGER NOT NULL DEFAULT 0,
+    reason TEXT NOT NULL DEFAULT '',    -- why that has failed
+    name TEXT NOT NULL DEFAULT '',      -- of the file, as the payload has left it
+    place TEXT NOT NULL DEFAULT '',     -- the path of the file
+    sha256 TEXT NOT NULL DEFAULT '',
+    bytes INTEGER NOT NULL DEFAULT 0,
+    record TEXT NOT NULL DEFAULT '',    -- what splitters may know besides, JSON
+    fix INTEGER NOT NULL DEFAULT 0,     -- the last fix that its attempt has
+    promised REAL NOT NULL,             -- when, in seconds since 1970
+    changed REAL NOT NULL,              -- when it got its state
+    UNIQUE (task, p, stream, k)
+);
+CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
 
 -- A grid job that a task hands in; of a test: t counts the tests, w the grid jobs of it.
 CREATE TABLE wave (

@@ -104,6 +104,9 @@ class Source(NamedTuple):
     reason: str
     since: str
     waits: str
+    upstream: int = 0  # the task that feeds it
+    stream: str = ""  # by this output
+    upto: int = 0  # the last output of before that was looked at
 
 
 class Group(NamedTuple):
@@ -133,6 +136,8 @@ class Item(NamedTuple):
     failed: int
     note: str
     record: Mapping[str, Any]
+    there: int = 1  # 0: only promised; -1: the promise is broken
+    output: int = 0  # of another task, which this is
 
 
 class KnownItem(NamedTuple):
@@ -172,6 +177,9 @@ class PieceRow(NamedTuple):
     ended: float = 0.0  # in seconds since 1970
     again: int = 0  # 1: it was tried again after a bad time; 2: a person wants that
     turn: int = 1  # 0: it is released before others
+    missing: int = 0  # items that are only promised
+    planned: float = 0.0  # when, in seconds since 1970
+    seconds: float = 0.0  # that its completed attempt took
 
 
 class Part(NamedTuple):

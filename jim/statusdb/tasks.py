@@ -20,7 +20,7 @@ COUNT = (
     "INSERT INTO task_tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count "
     "WHERE excluded.count <> 0"
 )
-OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
+OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "output", "wave", "task_tally", "task_journal")
 
 
 def _task(row: Sequence[Any]) -> Task:

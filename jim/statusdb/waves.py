@@ -14,7 +14,7 @@ from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import Pools, ids
 from jim.statusdb.task_rows import LIVE_PIECES, Ended, ItemState, NewPiece, Part, PieceRow, PieceState, Wave, WaveState
 
-ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record, turn) VALUES (?, ?, ?, 'ready', ?, ?)"
+ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record, turn, planned) VALUES (?, ?, ?, 'ready', ?, ?, ?)"
 ADD_PART = "INSERT INTO piece_item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ITEMS_OF = (
     "SELECT item, count(DISTINCT p) FROM piece_item WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
@@ -53,9 +53,10 @@ class Waves(Pools):
 
     def add_task_pieces(self, task: int, first: int, pieces: Iterable[NewPiece], turn: int = 1) -> None:
         """Store pieces that do not count before `end_plan`; those of turn 0 are released before others."""
+        now = self.clock.steady()
         with self.transaction():
             for p, each in enumerate(pieces, first):
-                self.db.execute(ADD_PIECE, (task, p, each.grp, as_json(dict(each.record)), turn))
+                self.db.execute(ADD_PIECE, (task, p, each.grp, as_json(dict(each.record)), turn, now))
                 parts = ((task, p, part.item, at, *part[1:]) for at, part in enumerate(each.parts))
                 self.db.executemany(ADD_PART, parts)
 

@@ -5,6 +5,8 @@ Exactly once is judged by the diary of the payloads; what must always hold is lo
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from itertools import cycle, pairwise
 
 import pytest
@@ -16,6 +18,7 @@ from jim.model import State, Step, SubmissionState
 from jim.seeds import seed_of
 from jim.site.file import Limits
 from jim.statusdb.task_rows import TaskState, WaveState
+from tests.formats import TO_FORMAT_12
 from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, whole
 
@@ -118,6 +121,19 @@ def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
         ground.go()
     ground.until(lambda: ground.task().state is TaskState.FINISHED)
     assert ground.counts("pieces") == {"completed": 12}
+
+
+def test_65_a_status_db_of_the_format_before_is_upgraded_while_waves_run(ground):
+    ground.start(events(12, 1, "release = { at_once = 5 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    ground.begin()
+    ground.store.close()
+    with closing(sqlite3.connect(ground.site.state / "status.db")) as db:
+        db.executescript(TO_FORMAT_12)
+    ground.restart()
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 12)
+    assert len(ground.diary) == 12
 
 
 def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
