@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from jim.evidence.transitions import has_words
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import PieceState, Task, TaskState
 
@@ -52,6 +53,17 @@ def pool_of(store: Store, task: Task) -> Pool:
     counts = store.task_counts(task.id, "pieces")
     sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
     return Pool(sent, max(closed) if all(closed) else "", failed, frozenset(each.grp for each in store.groups(task.id)))
+
+
+def paused_by_itself(task: Task) -> bool:
+    """Tell whether a task has paused by itself; a pause that a person asks for has no reason."""
+    return task.state is TaskState.PAUSED and bool(task.reason)
+
+
+def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
+    """Return the failed pieces that a retry means: those with some words in their reason, or all."""
+    words, failed = content.get("reason", ""), store.failed_pieces(task.id)
+    return [each.p for each in failed if not words or has_words(words, each.reason)][: content.get("most")]
 
 
 def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jim.statusdb.task_rows import Item, ItemState, NewItem, Task, TaskState
@@ -18,8 +18,7 @@ GIVEN_UP_FROM = frozenset(
 
 def add(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Add items by their names; return how many are new."""
-    pattern = next((each["group"] for each in task.spec["source"] if each.get("group")), "")
-    named = [(name, group_of(pattern, name)) for name in content["items"]]
+    named = list(grouped(task, content["items"]))
     if content.get("reopen"):
         for grp in {grp for _, grp in named if grp is not None}:
             _reopen_group(keeper, task, grp)
@@ -28,6 +27,12 @@ def add(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     if content.get("reopen"):
         _take_late(keeper, task, [name for name, _ in named])
     return f"{sum(keeper.store.task_counts(task.id, 'items').values()) - sum(before.values())} new"
+
+
+def grouped(task: Task, names: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield names of items with their groups; None: a name that is outside of every group."""
+    pattern = next((each["group"] for each in task.spec["source"] if each.get("group")), "")
+    return ((name, group_of(pattern, name)) for name in names)
 
 
 def _take_late(keeper: Keeper, task: Task, names: list[str]) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import UnknownJob
-from jim.evidence.transitions import has_words
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
-from jim.tasks.effects import TaskVerb, pool_of, refusal
+from jim.tasks.effects import TaskVerb, paused_by_itself, pool_of, refusal, to_retry
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
 from jim.tasks.recovering import Recoveries
@@ -90,9 +89,10 @@ def _start(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
 
 
 def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
-    """Pause a task; at once, or with all that is on the way."""
+    """Pause a task; at once, or with all that is on the way. A pause by itself keeps its reason."""
+    reason = task.reason if paused_by_itself(task) else ""
     throttle = {**task.throttle, "suspend": int(bool(content.get("suspend")))}
-    keeper.store.set_task(task.id, state=TaskState.PAUSED, reason="", throttle=throttle)
+    keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=reason, throttle=throttle)
     if content.get("kill"):
         _end_waves(keeper, task, BY_PAUSE)
 
@@ -116,9 +116,7 @@ def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     """Let failed pieces be tried again in their waves, those with some words in their reason, or all."""
-    words, failed = content.get("reason", ""), keeper.store.failed_pieces(task.id)
-    wanted = [each.p for each in failed if not words or has_words(words, each.reason)][: content.get("most")]
-    keeper.store.want_again(task.id, wanted)
+    keeper.store.want_again(task.id, to_retry(keeper.store, task, content))
     state = {"state": TaskState.RUNNING, "outcome": ""} if task.state is TaskState.FINISHED else {}
     keeper.store.set_task(task.id, throttle={**task.throttle, "retry": 1}, **state)
 

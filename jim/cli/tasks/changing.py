@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
-from jim.cli.tasks.recovery import fix_in_words, of_fix, of_recovery, say_recovery
-from jim.cli.text import say
+from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
+from jim.cli.tasks.told import told
+from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.model import MOST_PRIORITY
-from jim.reading.quantities import how_many
-from jim.reading.tasks import Facts, facts, named
-from jim.reading.view import View, look
-from jim.statusdb.task_rows import ItemState, PieceState, Task
-from jim.tasks.effects import POOL_VERBS, TaskVerb, pool_of, refusal
-from jim.tasks.throttle import read
+from jim.reading.tasks import named
+from jim.reading.view import View, add_json, look
+from jim.statusdb.task_rows import Task, TaskState
+from jim.tasks.effects import POOL_VERBS, TaskVerb, paused_by_itself, pool_of, refusal
 from jim.tasks.words import THROTTLE
 
 HELP = {
@@ -39,14 +39,37 @@ HELP = {
     TaskVerb.CANCEL: "end a task with all that is on the way",
     TaskVerb.REMOVE: "forget a task that has ended",
 }
+SEVERAL = (TaskVerb.START, TaskVerb.TEST)  # verbs that take several tasks
+UNDER_WAY = (TaskState.TESTING, TaskState.RUNNING, TaskState.PAUSED)
+# Verbs that take --all, and the states of the tasks that it stands for.
+OF_ALL = {
+    TaskVerb.PAUSE: UNDER_WAY,
+    TaskVerb.RESUME: (TaskState.PAUSED,),
+    TaskVerb.FIX: (TaskState.CONFIGURED, TaskState.READY, *UNDER_WAY),
+}
+OWN_PAUSE = "paused {reason}; `jim task resume {name}` goes on all the same"
+
+
+class Wanted(NamedTuple):
+    """A task that a verb is for, and what the wish says; or why the task is left as it is."""
+
+    task: Task
+    content: dict[str, Any]
+    left: str = ""
 
 
 def add_verbs(verbs: Any) -> None:
     """Declare the verbs that change tasks."""
     parsers = {verb: verbs.add_parser(verb.value, help=words) for verb, words in HELP.items()}
     for verb, parser in parsers.items():
-        several = verb in (TaskVerb.START, TaskVerb.PAUSE, TaskVerb.RESUME, TaskVerb.TEST)
-        parser.add_argument("names", metavar="NAME", nargs="+" if several else 1, help="a task")
+        if verb in OF_ALL:
+            meaning = "a task, or NAME=VALUE" if verb is TaskVerb.FIX else "a task"
+            parser.add_argument("names", metavar="NAME", nargs="*", help=meaning)
+            parser.add_argument("--all", action="store_true", help="all tasks that the verb fits; others are named")
+        else:
+            parser.add_argument("names", metavar="NAME", nargs="+" if verb in SEVERAL else 1, help="a task")
+        add_json(parser)
+    parsers[TaskVerb.FIX].usage = "%(prog)s [-h] [--json] [--all | NAME ...] ATTRIBUTE=VALUE ..."
     parsers[TaskVerb.TEST].add_argument("--pieces", metavar="K", type=whole_number(1), help="how many pieces to try")
     parsers[TaskVerb.START].add_argument("--untested", action="store_true", help="also if it has not been tested")
     how = parsers[TaskVerb.PAUSE].add_mutually_exclusive_group()
@@ -60,10 +83,14 @@ def add_verbs(verbs: Any) -> None:
         "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
     )
     parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
-    parsers[TaskVerb.FIX].add_argument(
-        "words", metavar="NAME=VALUE", nargs="+", help="attributes of the request, with their new values"
-    )
     parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=int, help="-1,000 to 1,000; 0 is usual")
+    parsers[TaskVerb.THROTTLE].add_argument(
+        "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
+    )
+    _add_pool_verbs(parsers)
+
+
+def _add_pool_verbs(parsers: dict[TaskVerb, argparse.ArgumentParser]) -> None:
     for verb in (TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH):
         parsers[verb].add_argument("group", metavar="GROUP", nargs="?", help="only this group")
     parsers[TaskVerb.ADD].add_argument("items", metavar="ITEM", nargs="*", help="name of an item")
@@ -71,32 +98,79 @@ def add_verbs(verbs: Any) -> None:
     parsers[TaskVerb.ADD].add_argument("--reopen", action="store_true", help="also if the pool is closed")
     parsers[TaskVerb.DROP].add_argument("items", metavar="ITEM", nargs="+", help="name of an item")
     parsers[TaskVerb.DROP].add_argument("--reason", required=True, help="the reason; it is shown with the item")
-    parsers[TaskVerb.THROTTLE].add_argument(
-        "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
-    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Store the wishes; none if any task is unknown."""
+    """Store the wishes; none if any task is unknown, or refuses it."""
     verb, view = TaskVerb(arguments.task_verb), look()
-    tasks = [named(view, name) for name in arguments.names]
-    if verb in (TaskVerb.RECOVER, TaskVerb.FIX):
-        content = (of_recovery if verb is TaskVerb.RECOVER else of_fix)(view, tasks[0], arguments.words)
+    found = _chosen(view, verb, arguments)
+    wanted = [each for each in found if not each.left]
+    records = [_record(view, verb, each) for each in found]
+    dry = verb is TaskVerb.RECOVER and arguments.dry_run
+    for each in wanted if not dry else ():
+        by = inbox.by("the command line")
+        inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content)
+    if wanted and not dry:
+        run_grid_job.wake(view.site.state)
+    if arguments.json:
+        say_json(records)
+        return 0
+    if verb is TaskVerb.RECOVER:
+        say_recovery(records[0])
+    _say(records if not dry else ())
+    return 0
+
+
+def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
+    """Return what becomes of a task, for programs."""
+    if wanted.left:
+        return {"task": wanted.task.name, "verb": verb.value, "left": wanted.left}
+    words, facts = told(view, verb, wanted.task, wanted.content)
+    return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, **facts, "told": words}
+
+
+def _say(records: Iterable[dict[str, Any]]) -> None:
+    for each in records:
+        say(f"{each['task']}: {each.get('told') or 'left as it is: ' + each['left']}")
+
+
+def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> list[Wanted]:
+    """Return the tasks that a verb is for: those that are named, or with --all those that it fits."""
+    names = [each for each in arguments.names if "=" not in each]
+    if verb in OF_ALL and arguments.all == bool(names):
+        raise BadRequest(f"{verb} takes either names of tasks, or --all (see `jim task {verb} --help`)")
+    if names:
+        found = [_wanted(view, verb, named(view, name), arguments) for name in names]
+        for each in found:
+            if each.left:
+                raise BadRequest(each.left)
+        return found
+    fitting = list(_all(view, verb, arguments))
+    if not fitting and not arguments.json:
+        say(f"no task fits; {verb} changes nothing")
+    return fitting
+
+
+def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> Iterable[Wanted]:
+    """Yield the tasks that `--all` stands for; those that it leaves as they are, with the reason."""
+    for task in view.store.tasks(*OF_ALL[verb]):
+        if verb is TaskVerb.RESUME and paused_by_itself(task):
+            yield Wanted(task, {}, OWN_PAUSE.format(name=task.name, reason=task.reason))
+            continue
+        try:
+            yield _wanted(view, verb, task, arguments)
+        except BadRequest as error:
+            yield Wanted(task, {}, str(error))
+
+
+def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace) -> Wanted:
+    if verb is TaskVerb.RECOVER:
+        content = of_recovery(view, task, arguments.words)
+    elif verb is TaskVerb.FIX:
+        content = of_fix(view, task, [each for each in arguments.names if "=" in each])
     else:
         content = _content(verb, arguments)
-    refused = [(task, refusal(task, verb, content, pool_of(view.store, task))) for task in tasks]
-    for _, why in refused:
-        if why:
-            raise BadRequest(why)
-    if verb is TaskVerb.RECOVER:
-        say_recovery(view, tasks[0], content)
-        if arguments.dry_run:
-            return 0
-    for task, _ in refused:
-        inbox.task_wish(view.site.state, verb, task.name, by=inbox.by("the command line"), **content)
-        say(f"{task.name}: {_told(view, verb, task, content)}")
-    run_grid_job.wake(view.site.state)
-    return 0
+    return Wanted(task, content, refusal(task, verb, content, pool_of(view.store, task)))
 
 
 def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -141,51 +215,6 @@ def _limit(text: str) -> tuple[str, int]:
     if name in ("queued", "first") and not int(value):
         raise BadRequest(f"{text}: must be 1 or more")
     return name, int(value)
-
-
-def _told(view: View, verb: TaskVerb, task: Task, content: dict[str, Any]) -> str:
-    """Return what a wish will do."""
-    found = facts(view, task)
-    sent, ready, failed = (found.pieces.get(each, 0) for each in (PieceState.SENT, PieceState.READY, PieceState.FAILED))
-    on_the_way, follow = f"{how_many(sent, 'piece')} on the way", f"`jim task explain {task.name}` shows the progress"
-    most = f"at most {read(task.throttle).first:,} pieces are on the way at first"
-    if verb in POOL_VERBS:
-        return _told_of_pool(verb, found, content)
-    if verb is TaskVerb.THROTTLE:
-        return ", ".join(f"{name} {task.throttle[name]:,} → {value:,}" for name, value in content.items())
-    says = {
-        TaskVerb.TEST: f"test {task.tests + 1} begins; {follow}",
-        TaskVerb.START: f"starts; {most}; `jim task status {task.name}` shows the progress",
-        TaskVerb.PAUSE: f"pauses; {on_the_way}{_what_becomes(sent, content)}",
-        TaskVerb.RESUME: f"goes on; {how_many(ready, 'piece')} ready; {most}",
-        TaskVerb.RETRY: f"{how_many(failed, 'failed piece')}: tried again, as far as asked for",
-        TaskVerb.RECOVER: f"recovered; {follow}",
-        TaskVerb.FIX: fix_in_words(view, task, content, sent + ready),
-        TaskVerb.PRIORITY: f"priority {task.priority} → {content.get('priority', 0)}",
-        TaskVerb.CANCEL: f"is cancelled, with {on_the_way}; {follow}",
-        TaskVerb.REMOVE: f"is forgotten: {how_many(sum(found.items.values()), 'item')}, "
-        f"{how_many(task.next_piece, 'piece')}",
-    }
-    return says[verb]
-
-
-def _told_of_pool(verb: TaskVerb, found: Facts, content: dict[str, Any]) -> str:
-    waiting, late = found.items.get(ItemState.AVAILABLE, 0), found.items.get(ItemState.LATE, 0)
-    if verb in (TaskVerb.ADD, TaskVerb.DROP):
-        acts = "added, unless they are known" if verb is TaskVerb.ADD else "given up, unless they are on the way"
-        return f"{how_many(len(content['items']), 'item')}: {acts}"
-    if verb is TaskVerb.REOPEN:
-        return f"is open again; {how_many(late, 'late item')}"
-    words = "is closed" if verb is TaskVerb.CLOSE else "stays open"
-    return f"{words}; {how_many(waiting, 'item')} waited, and {'is' if waiting == 1 else 'are'} planned"
-
-
-def _what_becomes(sent: int, content: dict[str, Any]) -> str:
-    if not sent:
-        return ""
-    if content.get("kill"):
-        return ": they are ended, and released again after `jim task resume`"
-    return ": they are suspended" if content.get("suspend") else ": what the batch system has goes on"
 
 
 VERBS = {verb.value: _run for verb in HELP}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from jim.cli.split import parameters as values_of
@@ -42,26 +43,35 @@ def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     return {name: values for name, values in found.items() if values}
 
 
-def say_recovery(view: View, task: Task, content: dict[str, Any]) -> None:
-    """Print what has failed, and what would become of it."""
+def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Count what has failed, and what would become of it."""
     failed = failed_of(view.store, task)
-    if not failed:
-        return
-    pieces = list(cut_again(task.spec["split"], failed, content, view.site))
-    items = {part.item for *_, parts in failed for part in parts}
     reasons = Counter(plain(each.reason) for each, _, _ in failed).most_common(REASONS_TOLD)
-    completed = view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0)
-    told = counted((f"× {reason}", count) for reason, count in reasons)
+    return {
+        "replaced": [each.p for each, _, _ in failed],
+        "items": len({part.item for *_, parts in failed for part in parts}),
+        "reasons": dict(reasons),
+        "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
+        "becomes": len(list(cut_again(task.spec["split"], failed, content, view.site))),
+    }
+
+
+def say_recovery(found: Mapping[str, Any]) -> None:
+    """Print what has failed, and what would become of it."""
+    pieces, completed = len(found["replaced"]), found["completed"]
+    told = counted((f"× {reason}", count) for reason, count in found["reasons"].items())
     say(
-        f"failed: {how_many(len(failed), 'piece')}, {how_many(len(items), 'item')} ({told}); "
+        f"failed: {how_many(pieces, 'piece')}, {how_many(found['items'], 'item')} ({told}); "
         f"{how_many(completed, 'completed piece')} {'is' if completed == 1 else 'are'} left alone"
     )
-    given = ", ".join(f"{name} {value}" for name, value in content.get("attributes", {}).items())
-    say(f"becomes: {how_many(len(pieces), 'piece')}{f', with {given} (for these alone)' if given else ''}")
+    given = ", ".join(f"{name} {value}" for name, value in found["wish"].get("attributes", {}).items())
+    say(f"becomes: {how_many(found['becomes'], 'piece')}{f', with {given} (for these alone)' if given else ''}")
 
 
 def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     """Read name=value: attributes for all further attempts; refuse what a task cannot run with."""
+    if not words:
+        raise BadRequest("say what changes: ATTRIBUTE=VALUE")
     attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
     changes = dict(read(word, attributes) for word in words)
     for name in changes:

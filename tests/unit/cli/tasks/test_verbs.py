@@ -7,6 +7,7 @@ import json
 import pytest
 
 from jim import cli
+from jim.model import SubmissionState
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list
 
@@ -243,3 +244,85 @@ def test_a_fix_says_what_it_changes_and_what_it_cannot(ground, jim):
     words = "jim: inputs: cannot change while mc runs; what may change now: limits, priority, items\n"
     assert jim("fix", "mc", 'inputs=["x"]') == (2, words)
     assert jim("fix", "mc", "memory_mb=0")[0] == 2
+
+
+def three(ground, jim):
+    """Let three tasks run, of which the last has paused by itself."""
+    text = "\n".join(TEXT.replace('"mc"', f'"{name}"') for name in ("a", "b", "c"))
+    jim("create", ground.write(text))
+    jim("start", "a", "b", "c", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 12)
+    ground.store.set_task(ground.task("c").id, state=TaskState.PAUSED, reason="by itself: 20 in a row: exit 3")
+
+
+def test_73_all_tasks_are_paused_and_go_on_but_one_that_has_paused_by_itself(ground, jim):
+    three(ground, jim)
+    ended = "pauses; 4 pieces on the way: they are ended, and released again after `jim task resume`"
+    assert jim("pause", "--all", "--kill")[1].splitlines() == [f"{name}: {ended}" for name in "abc"]
+    ground.until(lambda: not ground.store.sent_of_tasks())
+    assert [ground.counts("pieces", name) for name in "abc"] == [{"ready": 4}] * 3
+    fixed = jim("fix", "--all", "memory_mb=50")[1].splitlines()
+    assert [each[:6] for each in fixed] == ["a: fix", "b: fix", "c: fix"]
+    assert jim("resume", "--all")[1].splitlines() == [
+        "a: goes on; 4 pieces ready; at most 1,000 pieces are on the way at first",
+        "b: goes on; 4 pieces ready; at most 1,000 pieces are on the way at first",
+        "c: left as it is: paused by itself: 20 in a row: exit 3; `jim task resume c` goes on all the same",
+    ]
+    ground.until_state(TaskState.FINISHED, "a")
+    ground.until_state(TaskState.FINISHED, "b")
+    assert (ground.task("c").state, ground.counts("pieces", "c")) == (TaskState.PAUSED, {"ready": 4})
+    jim("resume", "c")
+    ground.until_state(TaskState.FINISHED, "c")
+    assert len(ground.ranges()) == 12
+    asked = {each.asked.get("memory_mb") for each in ground.store.submissions(*SubmissionState) if each.grid > 3}
+    assert asked == {50}
+
+
+def test_all_names_what_does_not_fit(ground, jim):
+    assert jim("pause", "--all") == (0, "no task fits; pause changes nothing\n")
+    words = "jim: pause takes either names of tasks, or --all (see `jim task pause --help`)\n"
+    assert jim("pause") == jim("pause", "a", "--all") == (2, words)
+    jim("create", ground.write(TEXT))
+    assert jim("pause", "--all") == (0, "no task fits; pause changes nothing\n")
+    assert jim("fix", "mc") == (2, "jim: say what changes: ATTRIBUTE=VALUE\n")
+    assert jim("fix", "--all", "memory_mb=0")[1].startswith("mc: left as it is: memory_mb")
+
+
+def test_programs_are_told_what_a_wish_does(ground, jim):
+    three(ground, jim)
+    first, *_, last = json.loads(jim("resume", "--all", "--json")[1]) + json.loads(jim("pause", "a", "--json")[1])
+    assert (first["task"], first["verb"], first["left"][:16]) == ("c", "resume", "paused by itself")
+    assert {name: last[name] for name in ("task", "verb", "wish", "on_the_way", "ready", "failed")} == {
+        "task": "a",
+        "verb": "pause",
+        "wish": {},
+        "on_the_way": 4,
+        "ready": 0,
+        "failed": 0,
+    }
+    (told,) = json.loads(jim("throttle", "a", "at_once=3", "--json")[1])
+    assert (told["wish"], told["before"]) == ({"at_once": 3}, {"at_once": 1000})
+
+
+def test_add_counts_what_is_new_known_and_late(ground, jim, tmp_path):
+    source = f"{{ list = \"{a_list(tmp_path, '/d/run1_a', '/d/run1_b', closed=False)}\", group = 'run(\\d+)_' }}"
+    jim("create", ground.write(f'[[task]]\nname = "f"\n{SH}\nsource = [ {source} ]\n'))
+    jim("start", "f", "--untested")
+    ground.until(lambda: ground.counts("items", "f"))
+    assert jim("close", "f", "1")[1] == "f: group 1 is closed; 2 items waited, and are planned\n"
+    told = jim("add", "f", "/d/run1_a", "/d/run1_c", "/d/run2_a", "/d/run2_a", "/d/other")[1]
+    assert told == "f: 1 new, 1 known already, 1 late, 1 outside of every group\n"
+    assert ground.counts("items", "f") == {"acquired": 2, "late": 1, "available": 1}
+    assert jim("reopen", "f", "1")[1] == "f: group 1 is open again; 1 late item\n"
+
+
+def test_retry_says_which_pieces_are_tried_again(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    for index, code in ((1, 3), (2, 3), (3, 4)):
+        ground.batch.finish("1", index, code=code)
+    ground.end()
+    ground.until(lambda: ground.task("mc").state is TaskState.FINISHED)
+    assert jim("retry", "mc", "--reason", "exit 3")[1] == ("mc: 2 of 3 failed pieces are tried again: mc/0, mc/1\n")
