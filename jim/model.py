@@ -269,7 +269,7 @@ class Job(NamedTuple):
         import hashlib  # imported here: a door saves 5 ms
 
         if self.of_task:
-            from jim.seeds import seed_of  # most grid jobs are no task's
+            from jim.attempts.seeds import seed_of  # most grid jobs are no task's
 
             nonce, piece, before = self.of_task
             return seed_of(nonce, piece, before + self.attempt)

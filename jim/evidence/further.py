@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
+from jim.attempts.rules import FACTOR, Rule
 from jim.evidence.analysis import Action, Decision, Failed
 from jim.model import Kind
-from jim.retry_rules import FACTOR, Rule
 
 LONGEST_WORDS = 300  # that a pattern is searched in
 LOSSES = Kind.LOST, Kind.VANISHED, Kind.PUT_BACK, Kind.NODE

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from jim import retry_rules
+from jim.attempts import rules as retry_rules
 from jim.clock import age_seconds
 from jim.errors import BadRequest, JimError
 from jim.evidence import further

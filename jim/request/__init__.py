@@ -190,7 +190,7 @@ def _of_its_own(name: str, attributes: dict[str, Any]) -> bool:
 
 def _check_rules(tables: list[dict[str, Any]] | None) -> None:
     if tables:
-        from jim.retry_rules import read as read_rules  # few requests have any
+        from jim.attempts.rules import read as read_rules  # few requests have any
 
         read_rules(tables)
 

@@ -87,7 +87,7 @@ def wrong_delay(value: str) -> str:
 
 
 def _refused(reads: str, value: Any) -> str:
-    from jim import retry_rules  # few site files have any
+    from jim.attempts import rules as retry_rules  # few site files have any
 
     try:
         getattr(retry_rules, reads)(value)

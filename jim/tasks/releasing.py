@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from jim.attempts.seeds import seed_of
 from jim.model import State
-from jim.seeds import seed_of
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read

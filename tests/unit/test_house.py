@@ -107,8 +107,7 @@ GROUND = {
         "database",
         "command",
         "plugins",
-        "retry_rules",
-        "seeds",
+        "attempts",
     )
 }
 WORK = {"jim.work", "jim.request", "jim.splitting", "jim.site", "jim.handlers.base"}
@@ -126,8 +125,7 @@ READING = (
 
 MAY_IMPORT = [
     ("jim/__init__.py", set()),
-    ("jim/model.py", {"jim.seeds"}),
-    ("jim/seeds.py", set()),
+    ("jim/model.py", {"jim.attempts.seeds"}),
     ("jim/errors.py", {"jim.model"}),
     ("jim/clock.py", set()),
     ("jim/errand.py", {"jim.errors"}),
@@ -136,7 +134,7 @@ MAY_IMPORT = [
     ("jim/database.py", {"jim.errors"}),
     ("jim/files.py", {"jim.errors"}),
     ("jim/plugins.py", {"jim.errors"}),
-    ("jim/retry_rules.py", {"jim.errors"}),
+    ("jim/attempts/*", {"jim.errors"}),
     ("adapters/*", {"jim.errors", "jim.model", "jim.adapters"}),
     (PAYLOAD, set()),
     ("handlers/*", {"jim.errors", "jim.model", "jim.files", "jim.handlers"}),
@@ -145,7 +143,7 @@ MAY_IMPORT = [
     ("jim/splitting/*", {"jim.errors", "jim.model", "jim.handlers.base", "jim.splitting"}),
     (
         "jim/request/*",
-        {"jim.errors", "jim.files", "jim.plugins", "jim.retry_rules", "jim.handlers.base", "jim.request"},
+        {"jim.errors", "jim.files", "jim.plugins", "jim.attempts.rules", "jim.handlers.base", "jim.request"},
     ),
     ("jim/work/*", GROUND | WORK),
     ("jim/evidence/*", GROUND | {"jim.evidence"}),

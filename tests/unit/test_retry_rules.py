@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from jim.attempts.rules import delays, read
 from jim.errors import BadRequest
-from jim.retry_rules import delays, read
 
 SIMPLE = {"when": "memory", "change": {"memory_mb": "*1.5"}}
 

@@ -12,10 +12,10 @@ from itertools import cycle, pairwise
 import pytest
 
 from jim.admin import restoring
+from jim.attempts.seeds import seed_of
 from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
 from jim.model import State, Step, SubmissionState
-from jim.seeds import seed_of
 from jim.site.file import Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from tests.formats import TO_FORMAT_12
