@@ -30,12 +30,12 @@ def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, st
     return kept | {"LC_ALL": "C", "PYTHONPATH": HOME} | dict(extra or {})
 
 
-def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "") -> Answer:
+def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "", longest: int = 0) -> Answer:
     """Run a command to its end or its limit, and return its answer; a failed command raises no error.
 
     Root may run it as another account.
     """
-    began = time.monotonic()
+    began, longest = time.monotonic(), longest or LONGEST_OUTPUT
     variables, who = _become(account)
     environment = scrubbed_environment(variables | ({MARK_VARIABLE: mark} if mark else {}))
     # Files instead of pipes: a grandchild that keeps a pipe open would block this process.
@@ -54,13 +54,13 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
         except (OSError, ValueError) as error:
             words = f"cannot start: {error}"
             return Answer(tuple(command), 127, "", words, time.monotonic() - began, started=False)
-        code = _wait(process, limit, (out, err))
+        code = _wait(process, limit, (out, err), longest)
         for stream in (out, err):  # processes that left the session can write no more
             with suppress(OSError):
                 fcntl.fcntl(stream.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW)
         seconds = time.monotonic() - began
-        if _too_long((out, err)):  # a truncated answer may say the opposite
-            return Answer(tuple(command), None, "", f"it printed more than {LONGEST_OUTPUT:,} bytes", seconds)
+        if _too_long((out, err), longest):  # a truncated answer may say the opposite
+            return Answer(tuple(command), None, "", f"it printed more than {longest:,} bytes", seconds)
         return Answer(tuple(command), code, _text(out), _text(err), seconds)
 
 
@@ -71,7 +71,7 @@ def run_confined(command: Sequence[str], *, given: IO[bytes], out: IO[bytes], li
         process = subprocess.Popen(
             command, stdin=given, stdout=out, stderr=err, env={}, cwd="/", start_new_session=True
         )
-        code = _wait(process, limit, (err,))
+        code = _wait(process, limit, (err,), LONGEST_OUTPUT)
         return Answer(tuple(command), code, "", _text(err), time.monotonic() - began)
 
 
@@ -178,9 +178,9 @@ def end_marked(mark: str, id_variable: str) -> list[int]:
     return ended
 
 
-def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[bytes]]) -> int | None:
+def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[bytes]], longest: int) -> int | None:
     end = time.monotonic() + limit
-    while (left := end - time.monotonic()) > 0 and not _too_long(printed):
+    while (left := end - time.monotonic()) > 0 and not _too_long(printed, longest):
         with suppress(subprocess.TimeoutExpired):
             return process.wait(min(left, LOOK_SECONDS))
     with suppress(ProcessLookupError):
@@ -190,8 +190,8 @@ def _wait(process: subprocess.Popen[bytes], limit: float, printed: Sequence[IO[b
     return None
 
 
-def _too_long(printed: Sequence[IO[bytes]]) -> bool:
-    return any(os.fstat(stream.fileno()).st_size > LONGEST_OUTPUT for stream in printed)
+def _too_long(printed: Sequence[IO[bytes]], longest: int) -> bool:
+    return any(os.fstat(stream.fileno()).st_size > longest for stream in printed)
 
 
 def _memory(name: str) -> IO[bytes]:

@@ -29,14 +29,15 @@ class Workers:
     """Threads for errands. Only the loop writes the store, so it takes in the results.
 
     Batch commands have their own threads: they do not wait for large tars, and hanging commands block nothing else. So
-    has what writes where people keep files.
+    has what writes where people keep files, and what looks at sources of tasks: directories and programs may hang.
     """
 
-    def __init__(self, clock: Clock, commands: int = 5, others: int = 3, far: int = 4) -> None:
+    def __init__(self, clock: Clock, commands: int = 5, others: int = 3, far: int = 4, sources: int = 64) -> None:
         self._clock, self._most_commands = clock, commands - 2
         self._commands = ThreadPoolExecutor(commands, thread_name_prefix="command")
         self._others = ThreadPoolExecutor(others, thread_name_prefix="worker")
         self._far = ThreadPoolExecutor(far, thread_name_prefix="far")
+        self._sources = ThreadPoolExecutor(sources, thread_name_prefix="source")
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
         self._busy: set[Hashable] = set()
         self._commanded: set[Hashable] = set()  # the busy errands that run batch commands
@@ -117,6 +118,7 @@ class Workers:
 
     def _begin(self, errand: Errand[T]) -> None:
         pool = self._commands if errand.command else self._far if errand.far else self._others
+        pool = self._sources if errand.source else pool
         pool.submit(errand.work).add_done_callback(partial(self._bring, errand))
 
     def _bring(self, errand: Errand[T], future: Future[T]) -> None:
@@ -174,5 +176,5 @@ class Workers:
 
     def stop(self) -> None:
         """Stop the threads; the next keeper repeats unfinished errands."""
-        for pool in (self._commands, self._others, self._far):
+        for pool in (self._commands, self._others, self._far, self._sources):
             pool.shutdown(wait=False, cancel_futures=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -98,7 +99,8 @@ def what_of(source: Mapping[str, Any]) -> str:
     if source["kind"] == "events":
         first = source["first_event"]
         return f"events {first:,} to {first + source['events'] - 1:,}"
-    return f"{source['kind']} {source[source['kind']]}"
+    told = source[source["kind"]]
+    return f"{source['kind']} {told if isinstance(told, str) else shlex.join(told)}"
 
 
 def groups(view: View, task: Task) -> list[dict[str, Any]]:

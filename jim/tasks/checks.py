@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 from jim.doors.intake import hold_files
@@ -38,7 +39,7 @@ def check(spec: Spec, site: Site) -> Spec:
     kinds = {each["kind"] for each in spec["source"]}
     if "events" in kinds and len(kinds) > 1:
         raise wrong("source.events", "a task makes events or has files; make two tasks of them")
-    _check_sources(spec["source"])
+    _check_sources(spec["source"], site)
     _check_analyser(spec["analyser"], site)
     try:
         return _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
@@ -48,10 +49,14 @@ def check(spec: Spec, site: Site) -> Spec:
         raise (wrong(f"request.{error.told}", error.words) if error.told else error) from error
 
 
-def _check_sources(sources: list[dict[str, Any]]) -> None:
+def _check_sources(sources: list[dict[str, Any]], site: Site) -> None:
     for each in sources:
         if each["kind"] in ("directory", "list"):
             _check_place(each)
+        elif each["kind"] == "command":
+            _check_command(each["command"])
+        elif each["kind"] == "dataset":
+            _check_dataset(each["dataset"], site)
         if each.get("group"):
             _check_group(each["group"])
 
@@ -63,6 +68,25 @@ def _check_place(source: Mapping[str, Any]) -> None:
         raise wrong("source.directory", f"{place}: no such directory")
     if kind == "list" and not place.is_file():
         raise wrong("source.list", f"{place}: no such file")
+
+
+def _check_command(words: list[str]) -> None:
+    if not words:
+        raise wrong("source.command", "empty: say the program and its words")
+    if which(words[0]) is None:
+        raise wrong("source.command", f"{words[0]}: no such program")
+
+
+def _check_dataset(name: str, site: Site) -> None:
+    """Ask the catalogue for a dataset, which may be empty as long as it is open."""
+    if not site.site.catalogue:
+        raise wrong("source.dataset", "this site has no catalogue (site.catalogue)")
+    try:
+        catalogue_at(site.site.catalogue).dataset(name)
+    except NotReadable as error:
+        raise wrong("source.dataset", f"the catalogue cannot be asked: {error}") from error
+    except JimError as error:
+        raise wrong("source.dataset", str(error)) from error
 
 
 def _check_group(pattern: str) -> None:

@@ -95,7 +95,7 @@ def _sources(spec: Spec) -> list[Mapping[str, Any]]:
 
 
 def _no_source(name: str) -> words.Wrong:
-    return wrong("task.source", f"task {name!r}: no source: say events, directory or list")
+    return wrong("task.source", f"task {name!r}: no source: say events, directory, list, command or dataset")
 
 
 def _source(table: Mapping[str, Any], spec: Spec, here: Path) -> dict[str, Any]:
@@ -111,10 +111,17 @@ def _source(table: Mapping[str, Any], spec: Spec, here: Path) -> dict[str, Any]:
     for name in table:
         if name not in words.OF_KIND[kinds[0]]:
             raise wrong(f"source.{name}", f"a source of kind {kinds[0]} has no {name!r}")
+    return {"kind": kinds[0], **_placed({name: read[name] for name in words.OF_KIND[kinds[0]]}, here)}
+
+
+def _placed(source: dict[str, Any], here: Path) -> dict[str, Any]:
+    """Let paths of a source be seen from the task file."""
     for name in ("directory", "list"):
-        if read[name] is not None:
-            read[name] = str(here.resolve() / read[name])
-    return {"kind": kinds[0], **{name: read[name] for name in words.OF_KIND[kinds[0]]}}
+        if name in source:
+            source[name] = str(here.resolve() / source[name])
+    if "command" in source:
+        source["command"] = [_from(here, each, n) for n, each in enumerate(source["command"])]
+    return source
 
 
 def _from(here: Path, word: str, n: int) -> str:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 from jim.errand import Errand
 from jim.errors import JimError
+from jim.site.file import Site
 from jim.statusdb.task_rows import Source, Task
 from jim.tasks import pooling
 from jim.tasks.keeping import Keeper
-from jim.tasks.sources import ALL, Found, directory, events, lists
+from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.directory import Memory
 
 log = logging.getLogger(__name__)
@@ -55,18 +56,26 @@ class Looking:
         memory = self._memories.setdefault(key[1:], Memory())
         work = partial(_work, keeper, task.id, source, spec, memory)
         done, failed = partial(_found, keeper, task, source), partial(_not_found, keeper, task, source)
-        return keeper.workers.start(Errand(key, work, done, failed))
+        return keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
 
 
 def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
     """Look at a source; None: nothing can have changed. Runs in a worker."""
-    if spec["kind"] != "directory":
-        return LISTED[spec["kind"]](spec)
+    if spec["kind"] == "events":
+        return events.look(spec)
     with closing(keeper.store.reader()) as store:
+        if spec["kind"] != "directory":
+            found, known = LISTED[spec["kind"]](spec, keeper.site), {each.name for each in store.known_items(task)}
+            return replace(found, new=[each for each in found.new if each.name not in known])
         return directory.look(spec, memory, store.known_items(task), source.device, keeper.clock.boot())
 
 
-LISTED: dict[str, Callable[[Mapping[str, Any]], Found]] = {"events": events.look, "list": lists.look}
+LISTED: dict[str, Callable[[Mapping[str, Any], Site], Found]] = {
+    "events": lambda source, _: events.look(source),
+    "list": lambda source, _: lists.look(source),
+    "command": lambda source, _: command.look(source),
+    "dataset": dataset.look,
+}
 
 
 def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
@@ -123,13 +132,9 @@ def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException)
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)
 
 
-def look_now(spec: Mapping[str, Any]) -> list[Found]:
-    """Look at each source once, for a person: nothing is stored, and files that may still grow are shown."""
-    return [_look_now(each) for each in spec["source"]]
-
-
-def _look_now(source: Mapping[str, Any]) -> Found:
+def look_now(source: Mapping[str, Any], site: Site) -> Found:
+    """Look at a source once, for a person: nothing is stored, and files that may still grow are shown."""
     if source["kind"] != "directory":
-        return LISTED[source["kind"]](source)
+        return LISTED[source["kind"]](source, site)
     found = directory.look({**source, "stable_seconds": 0}, Memory(), (), "", 0.0) or Found()
     return replace(found, closed=ALL in directory.closing(source))

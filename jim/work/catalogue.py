@@ -2,10 +2,12 @@
 
 A catalogue is a directory or an SQLite database. In a directory, the file `requests/ID` has the key `events`, and the
 file `datasets/NAME` has the key `files`: a table for each file, as in `input_files` of a request. Each file is TOML or
-JSON, as its ending says; a `/` in a name is written `%2F`. A database has two tables:
+JSON, as its ending says; a `/` in a name is written `%2F`. With `open = true`, more files may come to a dataset. A
+database has three tables, of which the last may be missing:
 
     request (id TEXT PRIMARY KEY, events INTEGER)
     file    (dataset TEXT, record TEXT)             -- the table of one file, in JSON; in order of rowid
+    dataset (name TEXT PRIMARY KEY, open INTEGER)   -- 1: more files may come; without a row, none do
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import tomllib
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote, unquote
 
 from jim.database import NoAnswer, first_column
@@ -33,6 +35,13 @@ class NotReadable(JimError):
     """The catalogue cannot be read now; JIM asks again later."""
 
 
+class Dataset(NamedTuple):
+    """The files of a dataset, always in the same order, and whether more may come."""
+
+    files: tuple[File, ...]
+    open: bool = False
+
+
 class Catalogue(Protocol):
     """The questions that any catalogue answers.
 
@@ -45,6 +54,9 @@ class Catalogue(Protocol):
 
     def files(self, dataset: str) -> tuple[File, ...]:
         """Return the files of a dataset, at least one, always in the same order."""
+
+    def dataset(self, name: str) -> Dataset:
+        """Return a dataset as it is now. If it is not open, its files are complete."""
 
     def counts(self) -> tuple[int, int]:
         """Count the request ids and the datasets."""
@@ -68,7 +80,12 @@ class Directory:
 
     def files(self, dataset: str) -> tuple[File, ...]:
         """Read `datasets/NAME`."""
-        return _files(self._table("datasets", dataset, "dataset").get("files"), dataset, self.place)
+        return _not_empty(self.dataset(dataset), dataset, self.place)
+
+    def dataset(self, name: str) -> Dataset:
+        """Read `datasets/NAME`."""
+        table = self._table("datasets", name, "dataset")
+        return Dataset(_files(table.get("files"), name, self.place), _is_open(table.get("open"), name, self.place))
 
     def counts(self) -> tuple[int, int]:
         """Count the files."""
@@ -119,15 +136,21 @@ class Database:
 
     def files(self, dataset: str) -> tuple[File, ...]:
         """Look in the table `file`."""
-        found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", dataset)
-        if not found:
+        return _not_empty(self.dataset(dataset), dataset, self.file)
+
+    def dataset(self, name: str) -> Dataset:
+        """Look in the tables `dataset` and then `file`: files that came before it was closed are there."""
+        has_table = self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", "dataset")
+        told = self._rows("SELECT open FROM dataset WHERE name = ?", name) if has_table else []
+        found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", name)
+        if not found and not told:
             names = self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
-            raise _missing(self.file, "dataset", dataset, names)
+            raise _missing(self.file, "dataset", name, names)
         try:
             records = [json.loads(each) for each in found]
         except (TypeError, ValueError, RecursionError) as error:
-            raise JimError(f"dataset {dataset!r:.200} of the catalogue, {self.file}: {error}") from error
-        return _files(records, dataset, self.file)
+            raise JimError(f"dataset {name!r:.200} of the catalogue, {self.file}: {error}") from error
+        return Dataset(_files(records, name, self.file), bool(told) and _is_open(told[0], name, self.file))
 
     def counts(self) -> tuple[int, int]:
         """Count the rows."""
@@ -157,11 +180,19 @@ def _events(value: object, request_id: str, place: Path) -> int:
 
 
 def _files(records: object, dataset: str, place: Path) -> tuple[File, ...]:
-    where = f"dataset {dataset!r:.200} of the catalogue, {place}"
     try:
-        files = files_from([] if records is None else records)
+        return files_from([] if records is None else records)
     except SplitError as error:
-        raise JimError(f"{where}: {error}") from error
-    if not files:
-        raise BadRequest(f"{where}, is empty")
-    return files
+        raise JimError(f"dataset {dataset!r:.200} of the catalogue, {place}: {error}") from error
+
+
+def _not_empty(found: Dataset, dataset: str, place: Path) -> tuple[File, ...]:
+    if not found.files:
+        raise BadRequest(f"dataset {dataset!r:.200} of the catalogue, {place}, is empty")
+    return found.files
+
+
+def _is_open(value: object, dataset: str, place: Path) -> bool:
+    if value not in (None, False, True):  # in a database, 0 and 1
+        raise JimError(f"dataset {dataset!r:.200} of the catalogue, {place}: open: expected true or false")
+    return bool(value)

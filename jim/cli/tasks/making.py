@@ -14,6 +14,7 @@ from jim.cli.table import table
 from jim.cli.text import plain, say, say_json
 from jim.clock import Clock
 from jim.doors import inbox
+from jim.errors import JimError, in_words
 from jim.reading.quantities import how_many
 from jim.reading.tasks import what_of
 from jim.reading.view import add_json
@@ -52,7 +53,7 @@ def _create(arguments: argparse.Namespace) -> int:
         say_json([{"name": each.spec["name"], "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
-        say(f"{each.spec['name']}: {_what(each.spec)}")
+        say(f"{each.spec['name']}: {_what(each.spec, site)}")
     names = " ".join(each.spec["name"] for each in taken.tasks)
     if taken.file is None:
         say("nothing has changed: the same tasks are there already")
@@ -68,10 +69,22 @@ def _wait_for(file: Path | None) -> None:
         time.sleep(0.02)
 
 
-def _what(spec: Mapping[str, Any]) -> str:
+def _found_in(source: Mapping[str, Any], site: Site) -> str:
+    """Return what a source has now, in words. What cannot be looked at is looked at again by the keeper."""
+    try:
+        found = look_now(source, site)
+    except (OSError, ValueError, JimError) as error:
+        why = str(error) if isinstance(error, JimError) else in_words(error)
+        return f"{what_of(source)} cannot be looked at now ({why})"
+    items = len({each.name for each in found.new})
+    return f"{what_of(source)}: {how_many(items, 'item')}, {'closed' if found.closed else 'open'}"
+
+
+def _what(spec: Mapping[str, Any], site: Site) -> str:
     """Return what a task will work on, in words."""
     if spec["split"]["splitter"] is not None:
-        return f"{', '.join(what_of(each) for each in spec['source'])}; {spec['split']['splitter']} makes pieces"
+        found = ", ".join(_found_in(each, site) for each in spec["source"])
+        return f"{found}; {spec['split']['splitter']} makes pieces"
     events, size = (sum(each["events"] for each in spec["source"]), spec["source"][0]["events_per_piece"])
     pieces = sum(_pieces_of(each) for each in spec["source"])
     campaigns = sum(each["campaigns"] for each in spec["source"])
@@ -105,7 +118,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     """Look at each source, and split what is there."""
-    found = look_now(spec)
+    found = [look_now(each, site) for each in spec["source"]]
     new = {item.name: item for each in found for item in each.new}  # of a name from two sources, the first counts
     groups: dict[str, list[NewItem]] = {}
     for item in new.values():

@@ -16,13 +16,14 @@ from jim.tasks.sources import Found, group_of
 
 LARGEST = 64_000_000
 CLOSED = "closed"
+NO_VARIABLES: Mapping[str, str] = {}
 
 
 def look(source: Mapping[str, Any]) -> Found:
     """Read the lines of a list that a newline ends: the last line may still be written."""
     content = read_regular(resolved(Path(source["list"])), LARGEST)
     text = content[: content.rfind(b"\n") + 1].decode()
-    return found_in(text.splitlines(), source.get("group") or "", source["list"])
+    return found_in(text.split("\n"), source.get("group") or "", source["list"])
 
 
 def found_in(lines: Iterable[str], group: str, what: str) -> Found:
@@ -35,6 +36,8 @@ def found_in(lines: Iterable[str], group: str, what: str) -> Found:
         if text == CLOSED:
             found.closed = True
             continue
+        if not text.isprintable():
+            raise JimError(f"{what}, line {number} holds characters that cannot be printed")
         item = _item(text, f"{what}, line {number}")
         grp = group_of(group, item.name)
         if grp is not None:  # names outside of every group are not for this task
@@ -53,6 +56,11 @@ def _item(text: str, place: str) -> NewItem:
         raise JimError(f"{place}: {error}") from error
     if not isinstance(variables, dict) or not all(isinstance(each, str) for each in variables.values()):
         raise JimError(f"{place}: variables: expected a table of texts")
-    name, size = record.pop("lfn"), record["size"]
-    kept = {key: value for key, value in record.items() if value not in (0, [], {}, "")}
-    return NewItem(name, size=size, record=kept | ({"variables": variables} if variables else {}))
+    return item_of(record, variables)
+
+
+def item_of(record: Mapping[str, Any], variables: Mapping[str, str] = NO_VARIABLES) -> NewItem:
+    """Return a file as an item; what is not known of it takes no room."""
+    kept = {key: value for key, value in record.items() if key != "lfn" and value not in (0, [], {}, "")}
+    more = {"variables": dict(variables)} if variables else {}
+    return NewItem(str(record["lfn"]), size=int(record["size"]), record=kept | more)

@@ -10,7 +10,7 @@ import pytest
 
 from jim.errors import BadRequest, JimError
 from jim.splitting.files_and_jobs import File
-from jim.work.catalogue import NotReadable, catalogue_at
+from jim.work.catalogue import Dataset, NotReadable, catalogue_at
 
 EVENTS = {"13669": 20_000, "none": None, "zero": 0, "many": "many", "below": -3, "/d0/x": 7}
 RECORDS = [
@@ -18,6 +18,8 @@ RECORDS = [
     {"lfn": "/store/a", "events": 200},
 ]
 DATASETS = {"minbias": RECORDS, "/MinBias/p14/AOD": RECORDS[:1], "empty": [], "twice": [RECORDS[1]] * 2, "odd": [{}]}
+OPEN = {"growing": True, "shut": False, "maybe": 3}  # datasets for which the catalogue says so
+DATASETS |= dict.fromkeys(OPEN, RECORDS[1:])
 
 
 def directory(place):
@@ -31,7 +33,9 @@ def directory(place):
             (place / f"requests/{name}.json").write_text(json.dumps({} if events is None else {"events": events}))
     for name, files in DATASETS.items():
         if files:
-            (place / f"datasets/{name.replace('/', '%2F')}.json").write_text(json.dumps({"files": files}))
+            told = {"files": files} | ({"open": OPEN[name]} if name in OPEN else {})
+            (place / f"datasets/{name.replace('/', '%2F')}.json").write_text(json.dumps(told))
+    (place / "datasets/new.toml").write_text("open = true\n")
     (place / "datasets/empty.toml").write_text("# nothing yet\n")
     for name in ("README", ".hidden.json", "..json", "x.json~"):
         (place / "requests" / name).write_text('{"events": 1}')
@@ -46,6 +50,8 @@ def database(file):
         db.executemany("INSERT INTO request VALUES (?, ?)", EVENTS.items())
         rows = [(name, json.dumps(each)) for name, files in DATASETS.items() for each in files]
         db.executemany("INSERT INTO file VALUES (?, ?)", rows)
+        db.execute("CREATE TABLE dataset (name TEXT PRIMARY KEY, open INTEGER)")
+        db.executemany("INSERT INTO dataset VALUES (?, ?)", [*OPEN.items(), ("new", 1)])
     return file
 
 
@@ -54,10 +60,23 @@ def catalogue(request, tmp_path):
     return catalogue_at(str(request.param(tmp_path / "catalogue")))
 
 
+def test_a_dataset_is_closed_unless_the_catalogue_says_that_it_is_open(catalogue):
+    assert catalogue.dataset("minbias").open is False
+    assert catalogue.dataset("growing") == Dataset((File.from_record(RECORDS[1]),), open=True)
+    assert catalogue.dataset("new") == Dataset((), open=True)
+    assert catalogue.dataset("shut").open is False
+    with pytest.raises(JimError, match=r"dataset 'maybe' of the catalogue, .*: open: expected true or false"):
+        catalogue.dataset("maybe")
+    with pytest.raises(BadRequest, match=r"there is no dataset 'growin' .*; did you mean 'growing'"):
+        catalogue.dataset("growin")
+    with pytest.raises(BadRequest, match=r"dataset 'new' of the catalogue, .*, is empty"):
+        catalogue.files("new")
+
+
 def test_what_there_is_is_counted(catalogue):
     ids, datasets = catalogue.counts()
     assert ids == len(EVENTS)
-    assert datasets in (len(DATASETS), len(DATASETS) - 1)  # in a database, an empty one leaves no trace
+    assert datasets in (len(DATASETS) + 1, len(DATASETS) - 1)  # in a database, an empty one leaves no trace
 
 
 def test_events_of_a_request_id(catalogue):

@@ -1,0 +1,31 @@
+"""The source that is a command: it prints the lines of a list. Of what did not end well, nothing is taken."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from jim.command import run
+from jim.errors import JimError
+from jim.tasks.sources import Found
+from jim.tasks.sources.lists import found_in
+
+LIMIT_SECONDS = 60.0
+LARGEST = 64_000_000  # bytes
+END = "end"
+NOT_TEXT = "\ufffd"  # what stands in place of bytes that are no UTF-8
+
+
+def look(source: Mapping[str, Any]) -> Found:
+    """Run the command; take all that it has printed, or nothing."""
+    answer = run(source["command"], limit=LIMIT_SECONDS, longest=LARGEST)
+    if answer.code != 0:
+        raise JimError(answer.facts())
+    what, lines = shlex.join(source["command"])[:200], answer.out.rstrip().split("\n")
+    if lines.pop().strip() != END:
+        raise JimError(f"{what}: its last line is not {END!r}, so there may be more")
+    for number, line in enumerate(lines, 1):
+        if NOT_TEXT in line:
+            raise JimError(f"{what}, line {number}: no UTF-8")
+    return found_in(lines, source.get("group") or "", what)
