@@ -50,7 +50,7 @@ demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no ro
 	@shell/jim-demo
 
 test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
-	$(PYTEST) -m 'not torture and not live'
+	$(PYTEST)
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
 	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
