@@ -33,6 +33,7 @@ class General(NamedTuple):
     catalogue: Annotated[
         str, Setting("catalogue of request ids and datasets: a directory or an SQLite file", wrong=rules.wrong_file)
     ] = ""
+    models: Annotated[str, Setting("directory of the site's own models of tasks", wrong=rules.wrong_directory)] = ""
     locations: Annotated[
         tuple[str, ...],
         Setting(

@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,9 +41,12 @@ class Taken(NamedTuple):
     file: Path | None
 
 
-def create(file: Path, site: Site, by: str) -> Taken:
-    """Leave the tasks of a file for the keeper; refuse the file if any of its names is taken."""
-    specs = task_file.read(file, site)
+def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = None) -> Taken:
+    """Leave the tasks of a file for the keeper, those of a model with values for its holes.
+
+    The file is refused if any of its names is taken.
+    """
+    specs = task_file.read(file, site, holes)
     text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
     with _one_by_one(site.state):
         found = [(each | {"file_sha256": text}, kept.digest(each)) for each in specs]

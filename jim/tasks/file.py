@@ -15,19 +15,18 @@ from jim.request.toml import parse
 from jim.site.file import Site
 from jim.tasks import words
 from jim.tasks.checks import check
+from jim.tasks.models import Model, model_in
 from jim.tasks.words import wrong
 
 LONGEST = 1024 * 1024
 Spec = dict[str, Any]
 
 
-def read(file: Path, site: Site) -> list[Spec]:
-    """Read and check a task file; refuse it with the place of what is wrong."""
-    text = _text(file)
-    try:
-        tables = parse(text)
-    except ValueError as error:
-        raise BadRequest(f"{file}: not TOML: {in_words(error)}") from error
+def read(file: Path, site: Site, holes: Mapping[str, str] | None = None) -> list[Spec]:
+    """Read and check a task file, or a model with values for its holes; refuse it with the place of what is wrong."""
+    text, tables = _parsed(file)
+    if holes is not None:
+        tables = _model(file, text, tables).filled(holes)
     found: list[Spec] = []
     for number, table in _tables(file, text, tables):
         try:
@@ -37,6 +36,29 @@ def read(file: Path, site: Site) -> list[Spec]:
         except BadRequest as error:
             raise BadRequest(f"{file}: {_place(text, number, error.told)}{error}") from error
     return found
+
+
+def model(file: Path) -> Model:
+    """Read a model, of which no hole is filled."""
+    text, tables = _parsed(file)
+    found = _model(file, text, tables)
+    _tables(file, text, found.tables)
+    return found
+
+
+def _parsed(file: Path) -> tuple[str, dict[str, Any]]:
+    text = _text(file)
+    try:
+        return text, parse(text)
+    except ValueError as error:
+        raise BadRequest(f"{file}: not TOML: {in_words(error)}") from error
+
+
+def _model(file: Path, text: str, tables: Mapping[str, Any]) -> Model:
+    try:
+        return model_in(file, tables)
+    except BadRequest as error:
+        raise BadRequest(f"{file}: {_place(text, None, error.told) if error.told else ''}{error}") from error
 
 
 def _text(file: Path) -> str:
@@ -49,9 +71,9 @@ def _text(file: Path) -> str:
 
 def _tables(file: Path, text: str, tables: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     for name in tables:
-        if name in words.LATER:
-            later = f"later: this version of JIM does not have {words.LATER[name]}"
-            raise BadRequest(f"{file}: {_place(text, None, name)}{name}: {later}")
+        if name == "model":
+            fills = f"this is a model; 'jim task create --model {file.stem} hole=value' fills its holes"
+            raise BadRequest(f"{file}: {_place(text, None, name)}{name}: {fills}")
         if name != "task":
             raise BadRequest(
                 f"{file}: {_place(text, None, name)}{name}: unknown; a task file has tables [[task]] alone"

@@ -83,7 +83,6 @@ RELEASE = {
 THROTTLE = ("at_once", "queued", "first")  # what `jim task throttle` changes
 # Words that are decided upon, and come later; each by its place.
 LATER = {
-    "model": "a task file with holes",
     "task.output": "outputs that JIM stores",
     "task.tail": "an automatic tail",
     "task.share": "shares of the places",

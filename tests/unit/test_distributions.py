@@ -104,9 +104,11 @@ def test_a_wheel_has_every_file_of_jim(wheel):
     assert {each for each in found if (wheel / each).is_symlink()} == set()
 
 
-def test_a_wheel_has_every_program_of_the_shell(wheel):
+def test_a_wheel_has_every_program_of_the_shell_and_the_models_of_tasks(wheel):
     (data,) = wheel.glob("*.data/data/libexec/jim")
-    assert paths(data) == {str(path.relative_to(HOME)) for path in (HOME / "shell").rglob("*") if path.is_file()}
+    wanted = [path for folder in ("shell", "share/models") for path in (HOME / folder).rglob("*") if path.is_file()]
+    assert "share/models/d0-reprocess.toml" in paths(data)
+    assert paths(data) == {str(path.relative_to(HOME)) for path in wanted}
 
 
 def test_what_the_wheel_brings_works(wheel):

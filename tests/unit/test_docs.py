@@ -348,6 +348,11 @@ def test_settings_in_pages_are_accepted(tmp_path: Path) -> None:
         assert site_file.read(file, tmp_path)
 
 
+def test_the_beginning_of_a_model_is_as_it_is_told() -> None:
+    (block,) = [each for each in indented("docs/tasks.md") if "[model]" in each]
+    assert tomllib.loads(block)["model"] == tomllib.loads(text_of("share/models/d0-reprocess.toml"))["model"]
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/handlers.md"])
 def test_the_table_of_job_types_is_complete(page: str) -> None:
     table = text_of(page).split("| job type | what it does |")[1].split("\n\n")[0]

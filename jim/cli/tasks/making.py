@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -14,14 +15,14 @@ from jim.cli.table import table
 from jim.cli.text import plain, say, say_json
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.errors import JimError, in_words
+from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
 from jim.reading.tasks import what_of
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
-from jim.tasks import creating
+from jim.tasks import creating, models
 from jim.tasks import file as task_file
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.looking import look_now
@@ -35,7 +36,10 @@ ITEMS_CUT = 5_000
 def add_verbs(verbs: Any) -> None:
     """Declare the verbs that read task files."""
     create = verbs.add_parser("create", help="check a task file, keep what it sends along, and store its tasks")
-    create.add_argument("file", metavar="FILE", type=Path, help="the task file: TOML with tables [[task]]")
+    create.add_argument(
+        "words", metavar="FILE|HOLE=VALUE", nargs="*", help="the task file; or, with --model, values for its holes"
+    )
+    create.add_argument("--model", metavar="NAME", help="fill a model; `jim task models` lists them")
     add_json(create)
     check = verbs.add_parser("check", help="look at the sources, split what is there, and hand in nothing")
     check.add_argument("file", metavar="FILE|NAME", help="a task file, or a task that was created")
@@ -44,9 +48,10 @@ def add_verbs(verbs: Any) -> None:
 
 def _create(arguments: argparse.Namespace) -> int:
     site = site_file.load()
+    file, holes = _asked(arguments, site)
     make_state(site)
     run_grid_job.require_keeper(site.state)
-    taken = creating.create(arguments.file.absolute(), site, inbox.by("the command line"))
+    taken = creating.create(file, site, inbox.by("the command line"), holes)
     run_grid_job.wake(site.state)
     _wait_for(taken.file)
     if arguments.json:
@@ -60,6 +65,24 @@ def _create(arguments: argparse.Namespace) -> int:
     else:
         say(f"configured; `jim task test {names}` tries {'it' if len(taken.tasks) == 1 else 'them'} out")
     return 0
+
+
+def _asked(arguments: argparse.Namespace, site: Site) -> tuple[Path, dict[str, str] | None]:
+    """Return the file that is meant, and for a model the values for its holes."""
+    words: list[str] = arguments.words
+    if arguments.model is None:
+        if len(words) != 1:
+            raise BadRequest("create takes one task file, or --model NAME HOLE=VALUE…")
+        return Path(words[0]).absolute(), None
+    for each in words:
+        if "=" not in each:
+            raise BadRequest(f"{each!r}: expected HOLE=VALUE")
+    file = models.file_of(arguments.model, site)
+    given = dict(each.split("=", 1) for each in words)
+    if sys.stdin.isatty() and not arguments.json:
+        for hole in task_file.model(file).missing(given):
+            given[hole.name] = input(f"{plain(hole.name)} ({plain(hole.help)}): ")
+    return file, given
 
 
 def _wait_for(file: Path | None) -> None:

@@ -294,7 +294,7 @@ WRONG = {
         "[model]\nsummary = 'x'\n[[task]]",
         1,
         2,
-        "model: later: this version of JIM does not have a task file with holes",
+        "model: this is a model; 'jim task create --model x hole=value' fills its holes",
     ),
     "other table": (
         GOOD,

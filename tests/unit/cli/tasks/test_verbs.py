@@ -326,3 +326,69 @@ def test_retry_says_which_pieces_are_tried_again(ground, jim):
     ground.end()
     ground.until(lambda: ground.task("mc").state is TaskState.FINISHED)
     assert jim("retry", "mc", "--reason", "exit 3")[1] == ("mc: 2 of 3 failed pieces are tried again: mc/0, mc/1\n")
+
+
+MODEL = f"""\
+[model]
+summary = "Lists"
+description = "Says what a list has."
+[model.holes]
+name = {{ help = "name of the task", kind = "text" }}
+[[task]]
+name = "<name>"
+{SH}
+source = [ {{ command = ["/bin/printf", "a\\\\nb\\\\nend\\\\n"] }} ]
+"""
+
+
+@pytest.fixture
+def modelled(ground, monkeypatch):
+    """A site with a model of its own."""
+    place = ground.place / "models"
+    place.mkdir()
+    (place / "lists.toml").write_text(MODEL)
+    (place / "wrong.toml").write_text("[model]\n")
+    file = ground.place / "site.toml"
+    file.write_text(f'[site]\nmodels = "{place}"\n')
+    monkeypatch.setenv("JIM_SITE", str(file))
+    return place / "lists.toml"
+
+
+def test_75_a_model_becomes_a_task(ground, jim, modelled):
+    code, told = jim("create", "--model", "lists", "name=x")
+    assert (code, told.splitlines()[0]) == (
+        0,
+        "x: command /bin/printf 'a\\nb\\nend\\n': 2 items, open; FileBased makes pieces",
+    )
+    assert ground.task("x").spec["file"] == str(modelled)
+    words = "jim: model lists: hole 'name' has no value: name of the task\n"
+    assert jim("create", "--model", "lists") == (2, words)
+    assert jim("create", "--model", "lists", "x") == (2, "jim: 'x': expected HOLE=VALUE\n")
+    assert jim("create") == (2, "jim: create takes one task file, or --model NAME HOLE=VALUE…\n")
+    assert jim("create", "--model", "list")[1].startswith("jim: there is no model 'list' in ")
+
+
+def test_75_a_hole_is_asked_for_on_a_terminal(ground, jim, modelled, monkeypatch):
+    asked = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda words: asked.append(words) or "asked")
+    assert jim("create", "--model", "lists")[1].startswith("asked: command ")
+    assert asked == ["name (name of the task): "]
+
+
+def test_models_are_listed_with_what_plays_a_part_in_them(ground, jim, modelled):
+    lines = jim("models")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["model", "d0-reprocess", "lists", "wrong"]
+    assert "cannot be used: " in lines[3]
+    assert jim("models", "lists")[1].splitlines() == [
+        "model        lists: Lists",
+        f"file         {modelled}",
+        "description  Says what a list has.",
+        "role: job type: executable",
+        "role: source command: /bin/printf",
+        "role: splitter: FileBased",
+        "hole  kind  default  help",
+        "name  text  -        name of the task",
+    ]
+    told = json.loads(jim("models", "lists", "--json")[1])
+    assert (told["holes"][0]["name"], told["roles"][0]) == ("name", ["job type", "executable"])
