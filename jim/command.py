@@ -20,6 +20,7 @@ KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 HOME = str(Path(__file__).resolve().parents[1])  # directory of the package that runs
 LONGEST_OUTPUT = 256 * 1024 * 1024  # a longer answer is garbage, and must not fill the memory
 END = b"\0end\0"  # of the answer of a forked process
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_SECONDS = 0.2  # seconds between two looks at the size of a running command's output
 
 
@@ -104,17 +105,26 @@ def spawn(
 def attend(command: Sequence[str], *, env: Mapping[str, str], alone: bool) -> int:
     """Run a command before a person, with the terminal, and return its exit code; negative for a signal.
 
-    With `alone`, it has a session of its own and no terminal, as in a batch system: Ctrl-C ends it.
+    With `alone`, it has a session of its own and no terminal, as in a batch system: what would end this process, such
+    as Ctrl-C or a closed window, ends the command.
     """
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL if alone else None, env=dict(env), start_new_session=alone
     )
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:  # without `alone`, it has got that itself
-            if alone:
-                os.killpg(process.pid, signal.SIGTERM)
+
+    def end(*_: object) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+
+    ending = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN] if alone else []
+    before = {each: signal.signal(each, end) for each in ending}
+    try:
+        while True:
+            with suppress(KeyboardInterrupt):  # without `alone`, the command has got that itself
+                return process.wait()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def forked(answer: Callable[[], bytes], then: Callable[[], object], limit: float) -> bytes | None:

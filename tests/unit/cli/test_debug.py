@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,36 @@ def test_a_removed_directory_is_told(failed):
     (failed.site.work / "instance").write_text("cafe")
     shutil.rmtree(failed.site.work / "1")
     assert "s1 no longer exists: it was removed" in failed.run("debug", "1.0", "--run")[2]
+
+
+ALONE = """
+import sys
+from jim.cli import main
+sys.exit(main(["debug", "1.0", "--run"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_payload_does_not_outlive_its_run(failed, tmp_path, number):
+    """Whether Ctrl-C, a kill or a closed window ends `jim debug`."""
+    pid = tmp_path / "pid"
+    os.mkfifo(pid)
+    jobs = failed.site.work / "1/s1/jobs"
+    jobs.write_text(JOBS.replace('echo "$JIM_SEED" of \x1b[2J; exit 3', f"echo $$ >{pid}; exec sleep 100"))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", ALONE], stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": HOME}
+    )
+    payload = os.pidfd_open(int(pid.read_text()))
+    try:
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=30)
+        ended, _, _ = select.select([payload], [], [], 0)
+    finally:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(payload, signal.SIGKILL)
+        os.close(payload)
+    assert ended
+    assert "\nend          " in said
 
 
 IN_A_TERMINAL = """
