@@ -137,7 +137,8 @@ def _zsh_option(option: Argument) -> Iterator[str]:
 
 
 def _zsh_values(argument: Argument) -> str:
-    return f"({' '.join(argument.choices)})" if argument.choices else "_files" if argument.of_files else " "
+    """Return what may stand there. With " ", zsh would show a message instead of completing an option."""
+    return "_files" if argument.of_files else f"({' '.join(argument.choices)})"
 
 
 # fish

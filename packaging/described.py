@@ -78,6 +78,6 @@ def _below(words: tuple[str, ...], action: argparse.Action) -> Iterator[Command]
 def _argument(action: argparse.Action) -> Argument:
     given = action.metavar or (action.dest if not action.option_strings else action.dest.upper())
     names = () if action.nargs == 0 else (given,) if isinstance(given, str) else tuple(given)
-    choices = tuple(map(str, action.choices or ()))
+    choices = tuple(each for each in map(str, action.choices or ()) if " " not in each)  # shells would part it
     several = action.nargs in ("*", "+") and not action.option_strings
     return Argument(tuple(action.option_strings), names, choices, (action.help or "") % vars(action), several)

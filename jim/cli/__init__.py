@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from jim import __version__
 from jim.cli.text import columns, say
@@ -123,6 +123,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
         raise BadRequest(f"{message} (see `{self.prog} --help`)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse an unknown choice, and suggest the nearest known one."""
+        if action.choices is not None and value not in action.choices:
+            where = f"{action.option_strings[-1].lstrip('-')} cannot be " if action.option_strings else "unknown word "
+            raise BadRequest(f"{where}{value!r}{nearest(str(value), action.choices)}")
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """Return a formatter that knows the width: to ask for it, argparse would load three compressors."""

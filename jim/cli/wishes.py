@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == Verb.FORCE else {}
     if verb == Verb.RETRY:
         more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
-    targets = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets
+    targets = dict.fromkeys(_chosen(view, arguments) if verb in FOR_MANY else arguments.targets)
     effects = [(target, effect(view, verb, target, more)) for target in targets]
     for target, would in effects:
         if would.late:

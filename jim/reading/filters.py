@@ -100,12 +100,24 @@ def add_filters(parser: argparse.ArgumentParser, known: Known, *names: str) -> N
         else:
             metavar = each.metavar or name.upper()
             choices = f": {', '.join(each.choices)}" if each.choices else ""
-            parser.add_argument(f"--{name}", action="append", metavar=metavar, help=f"{each.help}{choices}")
+            parser.add_argument(
+                f"--{name}",
+                action="append",
+                metavar=metavar,
+                help=f"{each.help}{choices}",
+                choices=each.choices or None,
+            )
 
 
 def from_arguments(known: Known, arguments: argparse.Namespace, *names: str) -> Filters:
-    """Read filters from the options of a command. Whoever types a time means that of their own clock."""
+    """Read filters from the options of a command. Whoever types a time means that of their own clock.
+
+    An empty value is a variable that a script has not set: without that filter, the command would concern more.
+    """
     given = [(name, value) for name in names for value in getattr(arguments, name) or ()]
+    for name, value in given:
+        if not value:
+            raise BadRequest(f"--{name} is empty: give a value, or leave --{name} out")
     return read(known, [(name, in_utc(value) if known[name].pattern == TIME else value) for name, value in given])
 
 

@@ -40,6 +40,8 @@ def completed(made, *words):
         (["submit", "--key", "jim-sub"], []),
         (["force", "12.3", "f"], ["failed"]),
         (["show", "12", "--state", "ki"], ["killed"]),
+        (["list", "--status", "su"], ["submitted", "suspended"]),
+        (["cancel", "--herd", "s"], ["single", "split"]),
         (["site", "dr"], ["drain"]),
         (["site", "drain", "--r"], ["--reason"]),
         (["nonsense", ""], []),
@@ -62,3 +64,10 @@ def test_other_shells_are_told_every_verb(made, shell):
     text = (made / shell).read_text()
     for verb in VERBS:
         assert f"'{verb}:" in text or f" -a {verb} -d " in text, verb
+
+
+def test_zsh_shows_no_message_instead_of_completing_an_option(made):
+    """As it does for the space that stands for "anything" in a specification."""
+    text = (made / "zsh").read_text()
+    assert "'*:G|G.n:()'" in text
+    assert ": '" not in text

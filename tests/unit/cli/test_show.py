@@ -191,7 +191,7 @@ def test_show_the_local_jobs_that_one_asks_for_by_number_and_state(home):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--state", "runing"], "argument --state: invalid choice: 'runing' (choose from "),
+        (["--state", "runing"], "state cannot be 'runing'; did you mean 'running'? (known: "),
         (["--from", "-1"], "argument --from: '-1': expected a number from 0"),
         (["--from", "1.5"], "argument --from: '1.5': expected a number from 0"),
         (["--limit", "0"], "argument --limit: '0': expected a number from 1"),

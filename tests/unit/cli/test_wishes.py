@@ -198,6 +198,21 @@ def test_either_grid_jobs_or_filters(home, words):
     assert home.run(*words)[::2] == (2, told)
 
 
+@pytest.mark.parametrize(("name", "value"), [("type", ""), ("since", ""), ("until", "")])
+def test_an_empty_filter_never_means_all(home, name, value):
+    """A script gives it if the script's variable is not set."""
+    several(home)
+    for words in (["cancel", "--all"], ["suspend", "--failed"], ["list"]):
+        code, out, err = home.run(*words, f"--{name}", value)
+        assert (code, out, err) == (2, "", f"jim: --{name} is empty: give a value, or leave --{name} out\n")
+    assert not list((home.site.state / "inbox").iterdir())
+
+
+def test_the_same_grid_job_named_twice_is_told_once(home):
+    several(home)
+    assert len(home.out("cancel", "2", "2").splitlines()) == 1
+
+
 def test_a_finished_grid_job_is_removed_and_one_that_is_not_stays(home):
     home.add(1)
     home.finish(tar="/w/1.tar", bytes=20_480, local_jobs=4, line="")
