@@ -25,7 +25,8 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 ALONE = "memory", "time limit", "lost"  # cases without a number or a pattern
 CASES = "memory, time limit, exit N, signal N, lost, or words 'PATTERN'"
 # A pattern that could take for ever is refused: the keeper itself looks for it.
-LONGEST_PATTERN, MOST_REPEATS = 100, 3
+LONGEST_PATTERN, MOST_CHOICES, CHOICES_OF_A_REPEAT = 100, 9, 3  # each doubles the time, or nearly
+REPEATS = "*", "+", "{"
 TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|.", re.DOTALL)
 
 
@@ -115,11 +116,15 @@ def _case(when: str) -> tuple[str, int | None, re.Pattern[str] | None] | None:
 def _pattern(text: str) -> re.Pattern[str]:
     """Compile a pattern that a request brings, unless the search for it could take long."""
     tokens = TOKEN.findall(text)
-    repeats = sum(each in ("*", "+", "{") for each in tokens)
-    nested = any(a == ")" and b in ("*", "+", "?", "{") for a, b in pairwise(tokens))
+    repeats = sum(each in REPEATS for each in tokens)
+    choices = tokens.count("|") + sum(
+        b == "?" and a not in (*REPEATS, "}", "(", "") for a, b in pairwise(["", *tokens])
+    )
+    nested = any(a == ")" and b in (*REPEATS, "?") for a, b in pairwise(tokens))
     odd = any(re.fullmatch(r"\\[1-9]", each) for each in tokens) or re.search(r"\(\?(?!:|i\))", text)
-    if len(text) > LONGEST_PATTERN or repeats > MOST_REPEATS or nested or odd:
-        told = f"at most {LONGEST_PATTERN} characters and {MOST_REPEATS} repeats, none of them of a group"
+    too_long = len(text) > LONGEST_PATTERN or repeats * CHOICES_OF_A_REPEAT + choices > MOST_CHOICES
+    if too_long or nested or odd:
+        told = f"at most {LONGEST_PATTERN} characters, three repeats, none of a group, or nine of | and ?"
         raise BadRequest(f"when: words: expected a simple pattern ({told}), found {shown(text)}", "retry")
     try:
         return re.compile(text)

@@ -17,8 +17,10 @@ from jim.model import State
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
-from jim.reading.quantities import ago, counted, how_many, memory_words
+from jim.reading.quantities import ago, counted, how_many, memory_words, spent_words
 from jim.reading.view import View, add_json, look
+
+MOST_RECORDS, LONGEST_VALUE = 20, 500  # of a list of tables that is shown whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +130,8 @@ def _sender(view: View, job: GridJob) -> dict[str, Any]:
 
 def _value(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], dict):  # there may be thousands, each long
-        return f"{len(value):,} records"
+        few = repr(value[:MOST_RECORDS])
+        return few if len(value) <= MOST_RECORDS and len(few) <= LONGEST_VALUE else how_many(len(value), "record")
     return repr(value)
 
 
@@ -199,7 +202,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     for name, value in local.changed.items():
         yield "asks for", plain(f"{name} = {value!r}")
     yield "arguments", plain(" ".join(local.piece.arguments)) if local.piece.files else ""
-    yield "attempts", f"{local.spent} of {view.site.limits.attempts} spent"
+    yield "attempts", spent_words(local.spent, view.site.limits.attempts)
     yield "recovery", plain(" ".join(local.recovery))
     for phase in phases(view, job, local.n):
         yield "phase", plain(phase.words())

@@ -67,7 +67,8 @@ def decide(rules: Iterable[Rule], failed: Failed, most: Mapping[str, int]) -> De
     before = sum(fits(rule, each) for each in failed.history if each.counts)
     limit = rule.times
     if limit is not None and before >= limit:
-        return Decision(Action.GIVE_UP, f"the rule for {rule.when!r} has made its {limit} further attempts")
+        made = "its further attempt" if limit == 1 else f"its {limit} further attempts"
+        return Decision(Action.GIVE_UP, f"the rule for {rule.when!r} has made {made}")
     change, why = _changes(rule, failed, most)
     if change is None:
         return Decision(Action.GIVE_UP, why)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from jim.jobs import GridJob, LocalJob
 from jim.model import State, Verb
-from jim.reading.quantities import span
+from jim.reading.quantities import span, spent_words
 from jim.reading.throttle import Throttle
 from jim.reading.view import View
 from jim.workdir import credentials
@@ -111,8 +111,8 @@ def next_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     if local.held:
         yield _held(job, [local])
     elif left:
-        spent = f"attempt {local.attempt + 1} ({local.spent} of {view.site.limits.attempts} spent)"
+        following = f"attempt {local.attempt + 1} ({spent_words(local.spent, view.site.limits.attempts)})"
         what = f"waits for its next attempt, after {local.reason}"
-        yield Wait(what, f"{spent}, in {span(left)}", local.witness, local.updated)
+        yield Wait(what, f"{following}, in {span(left)}", local.witness, local.updated)
     else:
         yield from waiting(view, job)

@@ -46,6 +46,11 @@ def how_many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def spent_words(spent: int, limit: int) -> str:
+    """Write how many of the usual attempts were made: "2 of 3 spent"."""
+    return f"{spent} of {limit} spent" if spent <= limit else f"{spent} spent: a rule allows more than {limit}"
+
+
 def memory_words(record: ExitRecord | None, asked: Mapping[str, Any]) -> str:
     """Return how much memory an attempt was seen to use, of how much it had asked for."""
     used = "" if record is None or record.peak_mb is None else f"{record.peak_mb:,} MB"

@@ -281,3 +281,18 @@ def test_show_says_what_further_attempts_ask_for_instead_of_the_request(home):
     said = home.out("show", "1.2")
     assert "\nasks for     memory_mb = 225\n" in said
     assert "  asked for 150 MB  3     failed " in said
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, "retry = [{'when': 'exit 0', 'times': 2}]"), (30, "retry = 30 records")],
+)
+def test_rules_are_told_unless_there_are_many(home, count, told):
+    home.add(retry=[{"when": f"exit {number}", "times": 2} for number in range(count)])
+    assert f"asked        {told}\n" in home.out("show", "1")
+
+
+def test_more_attempts_than_usual_are_told_as_such(home):
+    home.add()
+    home.store.set_local_job(1, 0, spent=6)
+    assert "attempts     6 spent: a rule allows more than 3\n" in home.out("show", "1.0")

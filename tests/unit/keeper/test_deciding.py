@@ -120,6 +120,13 @@ def test_the_site_caps_how_often_a_rule_may_try(world, sent):
     assert last(world).reason == "exit 3; by the rule for 'exit 3' (attempt 4 of 4)"
 
 
+def test_the_last_reason_promises_no_attempt_that_never_comes(world, sent):
+    world.submit(1, memory_mb=100, retry=[{"when": "exit 3", "change": {"memory_mb": "*2"}}])
+    for _ in range(3):
+        end(world, code=3)
+    assert (last(world).state, last(world).reason) == (State.FAILED, "exit 3 (attempt 3 of 3)")
+
+
 def test_without_times_the_limit_of_attempts_holds(world, sent):
     world.submit(1, retry=[{"when": "words 'exit [34]$'"}])
     for _ in range(3):
@@ -295,4 +302,4 @@ def test_what_a_host_was_to_blame_for_is_no_try_of_a_rule(world):
     world.clock.now += 2
     end(world, code=3)
     assert last(world).state is State.FAILED
-    assert "has made its 1 further attempts" in last(world).reason
+    assert "has made its further attempt" in last(world).reason
