@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from werkzeug.routing import BaseConverter, IntegerConverter
 
+TASK_NAME = "[a-z][a-z0-9-]{0,47}"
+
 
 def in_full(rule: str) -> str:
     """Return a rule with the limits of grid job and local job numbers, and with what a host may be named."""
     rule = rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
-    return rule.replace("<HOST>", "<text:host>")
+    return (
+        rule.replace("<HOST>", "<text:host>").replace("<TASK>", "<task:task>").replace("<P>", "<int(max=999999999):p>")
+    )
 
 
 class Number(IntegerConverter):
@@ -23,4 +27,10 @@ class Text(BaseConverter):
     regex, part_isolating = ".+", False
 
 
-CONVERTERS: dict[str, type[BaseConverter]] = {"text": Text, "int": Number}
+class Task(BaseConverter):
+    """The name of a task in an address."""
+
+    regex = TASK_NAME
+
+
+CONVERTERS: dict[str, type[BaseConverter]] = {"text": Text, "int": Number, "task": Task}

@@ -25,6 +25,7 @@ DOING = "do"  # the one endpoint that takes a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
+UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal"}
 OF_REQUEST = (
     "edit",
     "edit changes nothing",
@@ -155,6 +156,11 @@ def seen_by(role: Role, document: dict[str, Any]) -> dict[str, Any]:
         document["attempts"] = [{**each, "record": None} for each in document["attempts"]]
     document["journal"] = [{**each, "reason": _seen(role, each["now"], each["reason"])} for each in document["journal"]]
     return document
+
+
+def seen_of_task(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of a task without what whoever asks may not see."""
+    return {name: value for name, value in document.items() if g.role is not Role.SEE or name not in UNSEEN_OF_TASK}
 
 
 def seen_lines(lines: Iterable[Journal]) -> list[Journal]:

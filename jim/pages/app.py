@@ -19,7 +19,7 @@ from jinja2 import StrictUndefined
 from jim import __version__
 from jim.jobs import GridJob, public
 from jim.model import Step
-from jim.pages import shown, svg
+from jim.pages import shown, svg, task_looks
 from jim.pages.access import Access, Large, Rates
 from jim.pages.addresses import CONVERTERS, in_full
 from jim.pages.admission import DOING, admit, require_look, seen_lines
@@ -46,7 +46,7 @@ from jim.site import file as site_file
 log = logging.getLogger(__name__)
 ROUTES = (
     *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
-    *("health", "control"),
+    *("health", "control", "tasks", "task", "task_parts"),
 )
 OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
@@ -275,7 +275,7 @@ def _root() -> str:
 
 def _menu(pages: Pages) -> list[tuple[str, str]]:
     """Return the pages of the menu, for whoever asks."""
-    entries = ("/", "/jobs", "/hosts", "/query", "/schema", "/site") if pages.accounts is None else ("/",)
+    entries = ("/", "/jobs", "/tasks", "/hosts", "/query", "/schema", "/site") if pages.accounts is None else ("/",)
     hidden = ("/query", "/site") if g.get("role", Role.SEE) is Role.SEE else ()
     return [(each, each[1:].capitalize() or "Overview") for each in entries if each not in hidden]
 
@@ -289,6 +289,8 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "sentence": shown.sentence,
         "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "counted": lists.counted,
+        **task_looks.IN_TEMPLATES,
+        "query": shown.query,
         "progress": progress,
         "public": public,
         "seen_lines": seen_lines,

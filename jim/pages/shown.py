@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 LONGEST = 500  # characters of a text; one click shows the whole
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -53,6 +53,11 @@ def sentence(text: str) -> str:
 def address(*parts: str) -> str:
     """Return the path of a page of this site from names, which may have any characters."""
     return "".join(f"/{quote(each, safe='', errors='surrogateescape')}" for each in parts)
+
+
+def query(**words: str) -> str:
+    """Return the query of an address."""
+    return urlencode(words, errors="surrogateescape")
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

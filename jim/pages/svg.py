@@ -11,6 +11,7 @@ from jim.model import State
 from jim.reading.history import Timeline
 from jim.reading.lists import counted
 from jim.reading.map import Look, Map, Run
+from jim.reading.task_pace import Past
 
 PITCH = 5  # distance of cells; a cell is 4 wide and high, which leaves a gap
 
@@ -96,8 +97,13 @@ def _path(look: Look, runs: Iterable[Run]) -> str:
 
 def bar(counts: Mapping[State, int]) -> Markup:
     """Draw shares of states as one bar."""
-    total, x, parts = sum(counts.values()), 0.0, []
-    for state, count in counted(counts):
+    return strip(counted(counts))
+
+
+def strip(shares: Sequence[tuple[State, int]]) -> Markup:
+    """Draw shares, each with the look of a state, as one bar."""
+    total, x, parts = sum(count for _, count in shares), 0.0, []
+    for state, count in shares:
         width = 100 * count / total
         parts.append(f'<rect class="s-{name_of(state)} ink" x="{x:.2f}" width="{width:.2f}" height="8"/>')
         x += width
@@ -139,4 +145,20 @@ def bars(timeline: Timeline, what: Sequence[str] = STACKED) -> Markup:
     return Markup(  # noqa: S704
         f'<svg class="bars" viewBox="0 0 {length * 4} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true" '
         f'focusable="false">{"".join(paths)}</svg>'
+    )
+
+
+def allowance(past: Past) -> Markup:
+    """Draw an allowance over the time of a timeline; each further tenfold is as high as the first."""
+    if past.ends is None:
+        return Markup("")
+    length = 4 * past.ends.length
+    steps = ""
+    for at, share in past.course():
+        x, y = length * min(1.0, max(0.0, at)), HEIGHT - 0.5 - (HEIGHT - 4) * share
+        steps += f"H{x:.1f}V{y:.1f}" if steps else f"M{x:.1f} {y:.1f}"
+    line = f'<path class="allowance" d="{steps}H{length}"/>' if steps else ""
+    return Markup(  # noqa: S704
+        f'<svg class="bars" viewBox="0 0 {length} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true" '
+        f'focusable="false">{line}</svg>'
     )

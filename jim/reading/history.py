@@ -32,6 +32,11 @@ class Timeline(NamedTuple):
     counts: Mapping[str, Sequence[int]]  # by kind of change
 
     @property
+    def length(self) -> int:
+        """Return the number of steps."""
+        return max((len(each) for each in self.counts.values()), default=0)
+
+    @property
     def most(self) -> int:
         """Return the highest count."""
         return max((count for each in self.counts.values() for count in each), default=0)
@@ -140,9 +145,9 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
     taken = [each for each in map(times_of, records) if each]
     wall = [seconds for seconds, _ in taken if seconds > 0]
     share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
-    told = [_spread("run time", "s", wall), _spread("CPU share", "%", share)]
+    told = [spread("run time", "s", wall), spread("CPU share", "%", share)]
     if job.events_per_job:
-        told.insert(0, _spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
+        told.insert(0, spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
     told.append(_memory(records, job.request.get("memory_mb")))
     return [each for each in told if each]
 
@@ -160,7 +165,7 @@ _PEAK = re.compile(r"^peak (\d{1,15}) (cgroup|sampled)$", re.MULTILINE)
 def _memory(records: Sequence[str], asked: object) -> Spread | None:
     """Return the quartiles of the peaks of memory, where wrappers could measure them."""
     peaks = [peak for each in records if (peak := _PEAK.search(each))]
-    found = _spread("memory", "MB", [megabytes(int(peak[1])) for peak in peaks])
+    found = spread("memory", "MB", [megabytes(int(peak[1])) for peak in peaks])
     if found is None:
         return None
     sampled = sum(peak[2] == "sampled" for peak in peaks)
@@ -169,7 +174,8 @@ def _memory(records: Sequence[str], asked: object) -> Spread | None:
     return found._replace(note="; ".join(filter(None, (of, least))))
 
 
-def _spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:
+def spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:
+    """Return the quartiles of a quantity; None if there are too few values."""
     if len(values) < 2:
         return None
     low, middle, high = quantiles(values, n=4, method="inclusive")

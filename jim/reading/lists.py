@@ -39,6 +39,7 @@ GRID_JOBS = {
     "type": Filter("a job type", "NAME"),
     "owner": Filter("the owner of a grid job", "NAME"),
     "herd": Filter("whether a splitter makes the local jobs", choices=HERDS),
+    "task": Filter("the grid jobs of a task", "NAME", pattern=r"[a-z][a-z0-9-]{0,47}"),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
         "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME
@@ -60,6 +61,8 @@ LOCAL_JOBS = {
     "after": Filter("where the page begins: the number of the last row before", pattern=r"\d{1,8}", once=True),
     "limit": LIMIT,
 }
+WITH_WAVES = {**GRID_JOBS, "waves": Filter("also the grid jobs of tasks, one by one", choices=("yes",), once=True)}
+NOT_NARROWING = ("sort", "limit", "waves")
 NARROWING = tuple(name for name in LOCAL_JOBS if name not in ("after", "limit"))
 
 
@@ -79,9 +82,14 @@ class Page(NamedTuple, Generic[Row]):
 # Grid jobs
 
 
-def grid_jobs(view: View, filters: Filters) -> Page[GridJob]:
-    """Return a page of grid jobs, the newest first; grid jobs still in the inbox come first."""
-    asked, limit = _asked(view, filters), int(filters.one("limit", str(PAGE)))
+def is_folded(filters: Filters) -> bool:
+    """Tell whether a page shows tasks instead of their grid jobs: unless somebody looks for certain grid jobs."""
+    return all(name in ("sort", "limit", "after") for name, _ in filters.given)
+
+
+def grid_jobs(view: View, filters: Filters, *, folded: bool = False) -> Page[GridJob]:
+    """Return a page of grid jobs, the newest first, and before them those in the inbox; folded: none of tasks."""
+    asked, limit = _asked(view, filters)._replace(folded=folded), int(filters.one("limit", str(PAGE)))
     waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
     found = view.store.grid_jobs_page(asked, limit + 1)
     more = found[limit:]
@@ -107,12 +115,13 @@ def unfinished(view: View, filters: Filters) -> list[GridJob]:
 
 def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJob]:
     """Return the grid jobs still in the inbox, if the list would show new grid jobs first."""
-    known = {each for each in filters.given if each[0] not in ("sort", "limit")}
+    known = {each for each in filters.given if each[0] not in NOT_NARROWING}
     if not known <= {("status", "new"), ("step", "accepted")}:
         return []
     found = view.handed_in()
     stored = {job.id for job in view.store.grid_jobs_page(asked, LONGEST_PAGE)} if found else set()
-    return sorted((job for job in found if job.id not in stored), key=lambda job: -job.id)
+    found = [job for job in found if job.id not in stored and not (asked.folded and job.is_of_task)]
+    return sorted(found, key=lambda job: -job.id)
 
 
 def _asked(view: View, filters: Filters) -> GridJobsAsked:
@@ -125,6 +134,7 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
         since=max((time_of(view, each) for each in filters.of("since")), default=""),
         until=min((time_of(view, each) for each in filters.of("until")), default=""),
         failed=bool(filters.of("failed")),
+        tasks=tuple(view.store.task_named(each).id for each in filters.of("task")),
         changed=filters.one("sort") == "changed",
         after=_after(filters),
     )

@@ -36,6 +36,11 @@ def size_of(count: float) -> str:
     return f"{count:,.1f} TB"
 
 
+def number(value: float) -> str:
+    """Return a measured number with three significant digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def counted(counts: Iterable[tuple[str, int]]) -> str:
     """Return counts of several things in words."""
     return ", ".join(f"{count:,} {word}" for word, count in counts)

@@ -8,7 +8,8 @@ from typing import Any
 
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
-from jim.reading.tasks import facts, local_job_of, what_of
+from jim.reading.task_facts import what_of
+from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.throttle import in_words, read

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +12,10 @@ from jim.clock import age_seconds
 from jim.errors import UnknownJob
 from jim.model import State
 from jim.reading.quantities import ago
+from jim.reading.task_facts import Failure, failures, sources
+from jim.reading.task_pace import Eta, etas
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task, Wave
-
-REASONS_SHOWN = 5
-COUNTED = 10_000  # failed pieces whose reasons are counted
 
 
 class Facts(NamedTuple):
@@ -48,8 +46,20 @@ def _queued(view: View, wave: Wave) -> int:
     return sum(n for state, n in counts.items() if not state.final and state not in started) if counts else wave.size
 
 
+def records(view: View, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return tasks for programs."""
+    if not tasks:
+        return []
+    ends = etas(view, tasks, view.store.counts_of_tasks([each.id for each in tasks]))
+    return [_record(view, each, ends.get(each.id)) for each in tasks]
+
+
 def record(view: View, task: Task) -> dict[str, Any]:
     """Return a task for programs."""
+    return records(view, [task])[0]
+
+
+def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
     found, spec = facts(view, task), task.spec
     return {
         "name": task.name,
@@ -63,6 +73,8 @@ def record(view: View, task: Task) -> dict[str, Any]:
         "on_the_way": found.pieces.get(PieceState.SENT, 0),
         "queued": found.queued,
         "throttle": dict(task.throttle),
+        "eta_seconds": round(eta.seconds) if eta else None,
+        "eta_of": {"left": eta.left, "completed_last_hour": eta.last_hour} if eta else None,
         "priority": task.priority,
         "tests": task.tests,
         "tested": bool(task.tested) and task.tested == spec["to_test"],
@@ -74,16 +86,12 @@ def record(view: View, task: Task) -> dict[str, Any]:
 
 def in_detail(view: View, task: Task) -> dict[str, Any]:
     """Return a task with its sources, groups, waves, reasons of failures and journal, for programs."""
-    sources = [
-        each._asdict() | {"what": what_of(spec)}
-        for each, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True)
-    ]
     return record(view, task) | {
         "file": task.spec["file"],
         "file_differs": file_differs(task),
-        "sources": sources,
+        "sources": [each._asdict() for each in sources(view, task)],
         "groups": groups(view, task),
-        "failures": [reason._asdict() for reason in failures(view, task)],
+        "failures": [_failure(view, task, each) for each in failures(view, task)[0]],
         "waves": [_wave(each) for each in view.store.waves(task.id)],
         "journal": [line._asdict() for line in view.store.task_journal(task.id)],
     }
@@ -92,15 +100,6 @@ def in_detail(view: View, task: Task) -> dict[str, Any]:
 def _wave(wave: Wave) -> dict[str, Any]:
     kept = ("w", "size", "grid", "reason", "created")
     return {"test": wave.t, **{name: getattr(wave, name) for name in kept}, "state": wave.state.value}
-
-
-def what_of(source: Mapping[str, Any]) -> str:
-    """Return a source in words."""
-    if source["kind"] == "events":
-        first = source["first_event"]
-        return f"events {first:,} to {first + source['events'] - 1:,}"
-    told = source[source["kind"]]
-    return f"{source['kind']} {told if isinstance(told, str) else shlex.join(told)}"
 
 
 def groups(view: View, task: Task) -> list[dict[str, Any]]:
@@ -112,26 +111,11 @@ def groups(view: View, task: Task) -> list[dict[str, Any]]:
     return [found.get(grp, {"group": grp, "closed": ""}) | counts for grp, counts in counted.items()]
 
 
-class Failure(NamedTuple):
-    """Pieces that have failed for the same reason."""
-
-    reason: str
-    times: int
-    example: str  # t/p = G.n
-
-
-def failures(view: View, task: Task) -> list[Failure]:
-    """Return the most frequent reasons of failed pieces, each with an example."""
-    found: dict[str, list[PieceRow]] = {}
-    for each in view.store.failed_pieces(task.id, COUNTED):
-        found.setdefault(each.reason, []).append(each)
-    most = sorted(found.items(), key=lambda each: -len(each[1]))[:REASONS_SHOWN]
-    return [Failure(reason, len(those), _example(view, task, those[0])) for reason, those in most]
-
-
-def _example(view: View, task: Task, piece: PieceRow) -> str:
-    local = local_job_of(view, piece)
-    return f"{task.name}/{piece.p}{f' = {local}' if local else ''}"
+def _failure(view: View, task: Task, each: Failure) -> dict[str, Any]:
+    piece = view.store.piece(task.id, each.example)
+    local = local_job_of(view, piece) if piece else ""
+    name = f"{task.name}/{each.example}"
+    return {"reason": each.reason, "times": each.times, "example": f"{name} = {local}" if local else name}
 
 
 def local_job_of(view: View, piece: PieceRow) -> str:
@@ -142,7 +126,7 @@ def local_job_of(view: View, piece: PieceRow) -> str:
 
 def file_differs(task: Task) -> bool:
     """Tell whether the task file is no longer what runs; a file that cannot be read differs not."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         text = Path(task.spec["file"]).read_bytes()
         return hashlib.sha256(text).hexdigest() != str(task.spec["file_sha256"])
     return False
@@ -170,7 +154,7 @@ def piece_record(view: View, piece: PieceRow) -> dict[str, Any]:
     parts = view.store.parts_of(piece.task, piece.p)
     known = view.store.items(piece.task, {each.item for each in parts})
     masks = [{name: value for name, value in part._asdict().items() if value is not None} for part in parts]
-    told = [mask | {"item": known[part.item].name} for mask, part in zip(masks, parts, strict=True)]
+    told = [mask | {"item": known[part.item].name, "id": part.item} for mask, part in zip(masks, parts, strict=True)]
     return {
         "piece": piece.p,
         "group": piece.grp,

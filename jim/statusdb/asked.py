@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jim.model import Kind, State
@@ -20,6 +21,8 @@ class GridJobsAsked(NamedTuple):
     since: str = ""  # created at this time or later
     until: str = ""  # created before this time
     failed: bool = False  # some of its local jobs did not complete
+    folded: bool = False  # without those of tasks
+    tasks: tuple[int, ...] = ()  # only those of these tasks
     changed: bool = False  # ordered by last change, not by number
     after: tuple[str, int] | None = None  # change and number of the last row before
 
@@ -175,3 +178,68 @@ class Unchecked(NamedTuple):
     name: str
     content: str
     job_type: str
+
+
+class GroupSeen(NamedTuple):
+    """A group of a task, and what is counted of it by state."""
+
+    group: str
+    closed: str  # since when; empty: it is open
+    items: Mapping[str, int]
+    pieces: Mapping[str, int]
+
+
+class ItemsAsked(NamedTuple):
+    """Filters for the items of a task: all given filters must match."""
+
+    states: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # patterns; * stands for any characters
+    piece: int | None = None  # only those in this piece
+    after: str = ""  # the name of the last row before
+
+
+class ItemSeen(NamedTuple):
+    """One item in a list."""
+
+    id: int
+    name: str
+    grp: str
+    state: str
+    size: int
+    since: float  # when it came, in seconds since 1970
+    note: str
+
+
+class PiecesAsked(NamedTuple):
+    """Filters for the pieces of a task: all given filters must match."""
+
+    states: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    waves: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()  # as written; * stands for any words
+    item: int | None = None  # only those with this item
+    after: int = -1
+
+
+class PieceSeen(NamedTuple):
+    """One piece in a list."""
+
+    p: int
+    grp: str
+    state: str
+    wave: int
+    n: int
+    attempts: int  # in earlier waves
+    reason: str
+    ended: float  # in seconds since 1970; 0: it has not
+    grid: int  # of its wave; 0: none yet
+
+
+class TaskFailures(NamedTuple):
+    """Failed pieces of a task with the same reason."""
+
+    reason: str
+    kind: Kind
+    times: int
+    first: int  # piece

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from jim.errors import TooLong
-from jim.jobs import HELD, Alike, GridJob
+from jim.jobs import HELD, OF_TASK, Alike, GridJob
 from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
@@ -59,6 +59,8 @@ RECORDS = (
 RECORDS_OF_ALL = "SELECT n, attempt, record FROM attempt WHERE grid = ? AND record <> '' AND length(record) < 50000"
 CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
+NOT_OF_TASK = f"substr(key, 1, {len(OF_TASK)}) <> '{OF_TASK}'"
+OF_TASKS = "id IN (SELECT grid FROM wave WHERE grid > 0 AND task IN (SELECT value FROM json_each(?)))"
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
 
@@ -86,7 +88,7 @@ class Browsed(Completed):
     def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
         """Return the next matching grid jobs, the newest first, without their requests."""
         order = "updated DESC, id DESC" if asked.changed else "id DESC"
-        which, values = _and([*_grid_jobs(asked), *_after(asked)])
+        which, values = all_of([*_grid_jobs(asked), *_after(asked)])
         found = self.db.execute(f"SELECT * FROM grid_job WHERE {which} ORDER BY {order} LIMIT ?", (*values, limit))
         return list(rows.grid_jobs(found, lambda _: "{}"))
 
@@ -95,7 +97,7 @@ class Browsed(Completed):
         return self._count("grid_job", _grid_jobs(asked), at_most)
 
     def _count(self, table: str, clauses: Clauses, at_most: int) -> int:
-        which, values = _and(clauses)
+        which, values = all_of(clauses)
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {which} LIMIT ?)"
         return int(self.db.execute(sql, (*values, at_most + 1)).fetchone()[0])
 
@@ -132,7 +134,7 @@ class Browsed(Completed):
         if asked.states and asked == LocalJobsAsked(states=asked.states, after=asked.after):
             numbers = list(islice(self._found(grid, asked.states, asked.after + 1), limit))
             clauses = [*_local_jobs(grid, asked), _named_in(numbers)]
-        which, values = _and(clauses)
+        which, values = all_of(clauses)
         kind = "l.kind" if self._format >= WITH_KINDS else "''"
         sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
         return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
@@ -172,7 +174,7 @@ class Browsed(Completed):
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
         sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
-        named, values = _and([_named_in(numbers)] if (numbers := self._few(grid, states)) is not None else [])
+        named, values = all_of([_named_in(numbers)] if (numbers := self._few(grid, states)) is not None else [])
         sql += f"l {rows.in_states(states)} AND grid = ? AND {named} {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, *values, limit)).fetchall()
         return [Alike(rows.reason(*told), count) for *told, count, _ in found], found[0][-1] if found else 0
@@ -191,7 +193,7 @@ class Browsed(Completed):
         if asked == LocalJobsAsked(numbers=asked.numbers[:1]):
             first, last = asked.numbers[0] if asked.numbers else (0, -1)
             return ((n, STATE_OF[code]) for n, code in enumerate(self._cells(grid)[first : last + 1 or None], first))
-        which, values = _and(self._local_jobs(grid, asked))
+        which, values = all_of(self._local_jobs(grid, asked))
         found = self.db.execute(f"SELECT l.n, l.state FROM local_job l WHERE {which} ORDER BY l.n", values)
         return ((n, rows.STATES[state]) for n, state in found)
 
@@ -242,7 +244,8 @@ class Browsed(Completed):
             yield n, attempt, unpacked(record)
 
 
-def _and(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
+def all_of(clauses: Clauses) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL for all clauses, and its values."""
     return " AND ".join(sql for sql, _ in clauses) or "true", tuple(each for _, values in clauses for each in values)
 
 
@@ -254,13 +257,13 @@ def _named_in(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:
     return "l.n IN (SELECT value FROM json_each(?))", (json.dumps(numbers),)
 
 
-def _any(column: str, values: tuple[Any, ...]) -> Clauses:
+def any_of(column: str, values: tuple[Any, ...]) -> Clauses:
     """Return the SQL for a column with one of these values; no values mean any."""
     return [(f"{column} IN ({', '.join('?' * len(values))})", values)] if values else []
 
 
 def _grid_jobs(asked: GridJobsAsked) -> Clauses:
-    clauses = [*_any("step", asked.steps), *_any("job_type", asked.types), *_any("owner", asked.owners)]
+    clauses = [*any_of("step", asked.steps), *any_of("job_type", asked.types), *any_of("owner", asked.owners)]
     if asked.herds:
         clauses.append((f"({' OR '.join(f'({HERDS[each]})' for each in asked.herds)})", ()))
     if asked.outcomes is not None:
@@ -271,6 +274,8 @@ def _grid_jobs(asked: GridJobsAsked) -> Clauses:
     clauses += [("created >= ?", (asked.since,))] if asked.since else []
     clauses += [("created < ?", (asked.until,))] if asked.until else []
     clauses += [(FAILED, ())] if asked.failed else []
+    clauses += [(NOT_OF_TASK, ())] if asked.folded else []
+    clauses += [(OF_TASKS, (json.dumps(asked.tasks),))] if asked.tasks else []
     return clauses
 
 
@@ -293,11 +298,11 @@ def _after(asked: GridJobsAsked) -> Clauses:
 
 
 def _local_jobs(grid: int, asked: LocalJobsAsked) -> Clauses:
-    clauses: Clauses = [("l.grid = ?", (grid,)), *_any("l.state", tuple(state.value for state in asked.states))]
-    clauses += [*_any("l.attempt", asked.attempts), *_any("l.submission", asked.submissions)]
+    clauses: Clauses = [("l.grid = ?", (grid,)), *any_of("l.state", tuple(state.value for state in asked.states))]
+    clauses += [*any_of("l.attempt", asked.attempts), *any_of("l.submission", asked.submissions)]
     if asked.reasons:
         sql = " OR ".join(["l.reason GLOB ?"] * len(asked.reasons))
-        clauses.append((f"({sql})", tuple(map(_glob, asked.reasons))))
+        clauses.append((f"({sql})", tuple(map(as_glob, asked.reasons))))
     if asked.hosts:
         clauses.append((RAN_ON.format(", ".join("?" * len(asked.hosts))), asked.hosts))
     if asked.held is not None:
@@ -312,7 +317,7 @@ def _between(count: int) -> str:
     return f"({' OR '.join(['l.n BETWEEN ? AND ?'] * count)})"
 
 
-def _glob(words: str) -> str:
+def as_glob(words: str) -> str:
     """Return words as a GLOB pattern of SQLite in which only * is special."""
     return "".join(f"[{each}]" if each in "[?" else each for each in words)
 

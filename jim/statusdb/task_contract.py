@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from jim.jobs import Journal
+from jim.statusdb.asked import GroupSeen, HostSeen, ItemsAsked, ItemSeen, Minute, PiecesAsked, PieceSeen, TaskFailures
 from jim.statusdb.task_rows import (
     Ended,
     Group,
@@ -231,3 +232,47 @@ class TaskStore(Protocol):
 
     def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
         """Return the local jobs that have failed on their creation, of which the journal has no line."""
+
+    # What people see
+
+    def counts_of_tasks(self, tasks: Iterable[int]) -> dict[int, dict[str, dict[str, int]]]:
+        """Count the items and pieces of tasks by state."""
+
+    def completed_since(self, tasks: Iterable[int], since: str) -> dict[int, tuple[int, int]]:
+        """Count the local jobs of tasks that have completed since a time; also tell the first minute, since 1970."""
+
+    def task_minutes(self, task: int) -> list[Minute]:
+        """Count by minute how local jobs of a task ended, and how many attempts started."""
+
+    def task_hosts(self, task: int, limit: int) -> list[HostSeen]:
+        """Return the hosts with failed attempts of a task, those with the most first."""
+
+    def task_failures(self, task: int, limit: int) -> list[TaskFailures]:
+        """Count the first failed pieces of a task by reason."""
+
+    def task_records(self, task: int, limit: int) -> Iterator[tuple[str, int]]:
+        """Yield exit records of completed local jobs of a task with their events, those of the last waves first."""
+
+    def task_lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
+        """Return the last lines of some kinds in a task's journal, oldest first."""
+
+    def groups_page(self, task: int, after: str | None, limit: int) -> list[GroupSeen]:
+        """Return the next groups of a task by name: when each was closed, and its counts."""
+
+    def count_groups(self, task: int) -> int:
+        """Count the groups of a task."""
+
+    def items_page(self, task: int, asked: ItemsAsked, limit: int) -> list[ItemSeen]:
+        """Return the next matching items, by name."""
+
+    def count_items(self, task: int, asked: ItemsAsked, at_most: int) -> int:
+        """Count matching items on all pages; stop at one more than `at_most`."""
+
+    def pieces_page(self, task: int, asked: PiecesAsked, limit: int) -> list[PieceSeen]:
+        """Return the next matching pieces, by number."""
+
+    def count_pieces(self, task: int, asked: PiecesAsked, at_most: int) -> int:
+        """Count matching pieces on all pages; stop at one more than `at_most`."""
+
+    def tasks_of(self, grids: Iterable[int]) -> dict[int, str]:
+        """Return the task of each grid job that is a wave or a test of one."""

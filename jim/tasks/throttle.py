@@ -6,6 +6,7 @@ go on probing, so that a task finds out by itself when a storage is back. If all
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ FEWEST, MOST = 5, 50  # attempts that have to end before a decision
 GOOD, FAIR = 0.1, 0.5  # shares of failed attempts: up to the first it grows, above the second it shrinks
 IN_A_ROW = 20  # failures of probes, after which a task pauses by itself
 NAMES = ("at_once", "queued", "first")
+STEP = re.compile(r"(\d+) of (\d+) attempts failed: allowance ([\d,]+) → ([\d,]+)", re.ASCII)
 
 
 class Throttle(NamedTuple):
@@ -48,6 +50,15 @@ class End(NamedTuple):
     wave: int
     well: bool
     reason: str = ""
+
+
+class Step(NamedTuple):
+    """One change of an allowance, as the journal of a task tells it."""
+
+    failed: int
+    ended: int  # attempts, since the decision before
+    before: int
+    after: int
 
 
 class Decided(NamedTuple):
@@ -95,21 +106,20 @@ def _counted(state: Throttle, end: End) -> Throttle:
 def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]:
     """Change the allowance by the share of failed attempts; return also words."""
     share, before = state.failed / state.ended, state
-    words = f"{state.failed} of {state.ended} attempts failed: "
     state = state._replace(ended=0, failed=0, decided=now)
     if share > FAIR:
         a = max(1, state.a // 2)
         alone = (state.alone or next_wave) if a == 1 else 0
         bad = state.bad or before.decided
         state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, alone=alone)
-        return state, f"{words}allowance {before.a:,} → {a:,}"
+        return state, _told(before, a)
     if share > GOOD:
         return state._replace(fast=0), ""
     state = state._replace(bad=0.0, again=state.again or state.bad)
     if state.good >= state.a:
         a = min(state.a * (10 if state.fast else 2), max(state.at_once, 1))
         state = state._replace(a=max(a, 1), good=0, alone=0 if a > 1 else state.alone, row=0)
-    change = f"{words}allowance {before.a:,} → {state.a:,}" if state.a != before.a else ""
+    change = _told(before, state.a) if state.a != before.a else ""
     ended = "the bad time is over" if before.bad else ""
     return state, "; ".join(filter(None, (change, ended)))
 
@@ -123,3 +133,13 @@ def in_words(state: Throttle) -> str:
     """Return how the allowance is, for people."""
     how = "failing" if state.bad else "growing" if state.allowance < state.at_once else "steady"
     return f"{state.allowance:,} of {state.at_once:,}, {how}"
+
+
+def _told(state: Throttle, after: int) -> str:
+    """Return a change of the allowance for the journal, from which `steps_in` reads it."""
+    return f"{state.failed} of {state.ended} attempts failed: allowance {state.a:,} → {after:,}"
+
+
+def steps_in(line: str) -> list[Step]:
+    """Read the changes of the allowance in a line of a task's journal."""
+    return [Step(*(int(each.replace(",", "")) for each in found)) for found in STEP.findall(line)]

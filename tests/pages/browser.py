@@ -77,7 +77,7 @@ class Person:
 
 def addresses(person: Person, **named: str) -> list[str]:
     """Give an address for each route of the application: of grid job 1, local job 0, or as named."""
-    words = {"number": "1", "n": "0", "name": "stdout", "host": "wn1", "verb": "cancel", **named}
+    words = {"number": "1", "n": "0", "name": "stdout", "host": "wn1", "verb": "cancel", "task": "mc", "p": "0"} | named
     rule = re.compile(r"<(?:\w+(?:\([^)]*\))?:)?(\w+)>")
     return [rule.sub(lambda each: words[each[1]], route.rule) for route in person.app.url_map.iter_rules()]
 

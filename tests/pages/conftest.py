@@ -12,7 +12,7 @@ from jim.model import Piece, State, Step, Witness
 from jim.reading.view import View
 from jim.statusdb import open_store
 from tests.pages.browser import Person
-from tests.pages.grounds import Ground, record, text
+from tests.pages.grounds import Ground, add_task, record, text
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def told(ground: Ground) -> Ground:
     ground.store.publish(1, 0, "x", f'<x:y xmlns:x="urn:x">{SECRET}</x:y>')
     for name in ("stdout", "stderr", "log", SECRET):
         ground.leave(1, 1, 1, name, SECRET.encode())
+    add_task(ground, SECRET, "")
     ground.collect(1, {f"1.0/{SECRET}": SECRET.encode()}, {f"{SECRET}.txt": SECRET.encode()})
     return ground
 

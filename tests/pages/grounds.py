@@ -20,6 +20,9 @@ from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
+from jim.statusdb.task_rows import Ended, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
+from jim.tasks import file as task_file
+from jim.tasks.throttle import Throttle
 from jim.workdir.tar import Tar
 
 if TYPE_CHECKING:
@@ -236,6 +239,41 @@ def eaten(ground: Ground, number: int, host: str = "wn099", ago: float = 1200, c
         ground.store.set_attempt(number, 1, n + 1, record=told, verdict="failed", reason=why)
         ground.change(number, [n], State.SUBMITTED, State.FAILED, Witness.EXIT_RECORD, why)
     ground.clock.at = None
+
+
+def add_task(ground: Ground, words: str, seen: str | None = None) -> None:
+    """Add a task `mc`, of which grid job 1 is a wave, and of which a piece has failed.
+
+    Wherever somebody may write any words stand these; others where every role may see them.
+    """
+    seen = words if seen is None else seen
+    file = ground.site.state / "mc.toml"
+    file.write_text(
+        '[[task]]\nname = "mc"\nrequest = { job_type = "executable", executable = "/bin/true" }\n'
+        'source = [ { directory = "/tmp", closed_by = "END.*" } ]\n'
+    )
+    (spec,) = task_file.read(file, ground.site)
+    whole = {**spec, "summary": seen, "file": words, "file_sha256": "", "to_test": ""}
+    whole["source"] = [{**spec["source"][0], "directory": words, "closed_by": words}]
+    store, throttle = ground.store, Throttle(1000, 1000)._asdict()
+    number = store.add_task("mc", "nonce", "mc", whole, "digest", throttle, words)
+    store.add_items(number, [NewItem(words, seen, 5), NewItem("b", seen)])
+    items = [each.id for each in store.find_items(number, "*", "", 10)]
+    pieces = [NewPiece(seen, {}, (Part(item),)) for item in items]
+    with store.transaction():
+        store.add_task_pieces(number, 0, pieces)
+        store.end_plan(number, len(pieces), items)
+    store.set_items(items, note=words)
+    store.set_group(number, seen, closed=text(ground.now))
+    store.set_source(
+        number, 0, reason=words, since=text(ground.now), waits=json.dumps({"count": 1, "some": {words: words}})
+    )
+    store.set_task(number, state=TaskState.RUNNING, reason=seen)
+    store.intend_wave(number, 1, store.ready_pieces(number, 10), "sha")
+    store.set_wave(store.live_waves(number)[0], grid=1, state=WaveState.HANDED_IN, reason=seen)
+    store.move_pieces(number, [Ended(0, PieceState.FAILED, seen)])
+    store.add_fix(number, {words: words})
+    store.note_task(number, words, words)
 
 
 def png(width: int = 320, height: int = 200) -> bytes:

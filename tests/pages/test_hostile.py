@@ -17,7 +17,7 @@ from jim.model import Piece, State, Step, SubmissionState, Witness
 from jim.pages.export import export
 from jim.pages.shown import visible
 from tests.pages.browser import Page, Person, addresses
-from tests.pages.grounds import Ground, record
+from tests.pages.grounds import Ground, add_task, record
 
 STRINGS = (
     "<script>alert(1)</script>",
@@ -36,7 +36,19 @@ SHOWN = SHOWN.replace("\x07", "⟨U+0007⟩")
 UNQUOTED = EVIL.replace("'", "").replace("\x00", "").replace("\x07", "")
 PAGES = (
     *("/", "/jobs", "/jobs?owner={}", "/jobs?q={}", "/jobs/1", "/jobs/1?reason={}", "/jobs/1?host={}"),
-    *("/jobs/1/0", "/jobs/1/1", "/hosts", "/hosts/{}", "/site"),
+    *(
+        "/jobs/1/0",
+        "/jobs/1/1",
+        "/hosts",
+        "/hosts/{}",
+        "/site",
+        "/tasks",
+        "/tasks?q={}",
+        "/tasks/mc",
+        "/tasks/mc/items",
+    ),
+    *("/tasks/mc/items?name={}", "/tasks/mc/items?group={}", "/tasks/mc/groups", "/tasks/mc/pieces", "/tasks/mc/0"),
+    "/tasks/mc/pieces?reason={}",
 )
 
 
@@ -65,6 +77,7 @@ def evil(ground: Ground) -> Ground:
     ground.store.set_attempt(1, 1, 1, verdict="failed")
     ground.store.set_attempt(1, 1, 2, verdict="completed", record=told)
     ground.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.QUEUE, reason=EVIL)
+    add_task(ground, EVIL)
     check = {"name": EVIL, "level": "failed", "said": EVIL, "todo": EVIL}
     for file in (ground.site.checked, ground.site.tested):
         file.write_text(json.dumps({"at": "2026-01-31T11:00:00.000Z", "line": EVIL, "checks": [check]}))

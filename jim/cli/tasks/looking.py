@@ -9,6 +9,7 @@ from typing import Any
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.text import facts, plain, say, say_json, with_local_times
+from jim.reading import task_words
 from jim.reading import tasks as reading
 from jim.reading.before_submission import Wait
 from jim.reading.documents import NOTHING
@@ -20,7 +21,7 @@ from jim.tasks.throttle import in_words, read
 
 MOST_ITEMS = 10_000
 LINES = 20  # of a journal
-HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "reason")
+HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
 
 
 def add_verbs(verbs: Any) -> None:
@@ -50,45 +51,28 @@ def _status(arguments: argparse.Namespace) -> int:
         return _one(view, reading.named(view, arguments.name), as_json=arguments.json)
     tasks = view.store.tasks()
     if arguments.json:
-        say_json([reading.record(view, each) for each in tasks])
+        say_json(reading.records(view, tasks))
         return 0
     if not tasks:
         say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
         return 0
-    table(HEAD, (row(reading.record(view, each)) for each in tasks))
+    table(HEAD, map(row, reading.records(view, tasks)))
     return 0
 
 
 def row(told: Mapping[str, Any]) -> tuple[object, ...]:
     """Return the line of a task."""
-    pieces, sent = told["pieces"], told["on_the_way"]
-    state = told["state"] if not told["outcome"] else f"{told['state']}: {told['outcome']}"
-    way = f"{sent:,} ({told['queued']:,} queued)" if sent else "0"
-    throttle = in_words(read(told["throttle"]))
     is_open = "yes" if told["open"] else "-"
     return (
-        *(told["name"], state, is_open, items_in_words(told["items"]), pieces_in_words(told, is_open == "yes")),
-        *(way, throttle, f"{pieces.get('failed', 0):,}", plain(told["reason"])),
+        *(told["name"], task_words.state_in_words(told), is_open, task_words.items_in_words(told["items"])),
+        *(task_words.pieces_in_words(told), task_words.way_in_words(told), task_words.throttle_in_words(told)),
+        *(f"{told['pieces'].get('failed', 0):,}", task_words.eta_in_words(told), plain(told["reason"])),
     )
 
 
 def with_more(words: str, more: str) -> str:
     """Return words, followed by a reason if there is one."""
     return f"{words}: {plain(more)}" if more else words
-
-
-def items_in_words(counts: Mapping[str, int]) -> str:
-    """Return how many items there are, and how many of them wait or are not taken."""
-    aside = [(name, counts[name]) for name in ("available", "late", "gone", "left out", "dropped") if counts.get(name)]
-    told = f" ({counted(aside)})" if aside else ""
-    return f"{sum(counts.values()):,}{told}"
-
-
-def pieces_in_words(told: Mapping[str, Any], is_open: bool) -> str:
-    """Return how many pieces are completed, of how many."""
-    pieces = told["pieces"]
-    planned = sum(count for state, count in pieces.items() if state != "taken back")
-    return f"{pieces.get('completed', 0):,} of {'?' if is_open else format(planned, ',')} completed"
 
 
 def _one(view: View, task: Task, *, as_json: bool) -> int:
@@ -172,15 +156,8 @@ def _show_piece(view: View, name: str, *, as_json: bool) -> int:
         ("local job", told["local_job"] or "none yet"),
     ]
     facts([*rows, *([("group", plain(told["group"]))] if told["group"] else [])])
-    table(("item", "part"), ((plain(each["item"]), _part(each)) for each in told["items"]))
+    table(("item", "part"), ((plain(each["item"]), task_words.part_in_words(each)) for each in told["items"]))
     return 0
-
-
-def _part(told: Mapping[str, Any]) -> str:
-    run = f"run {told['run']}, " if "run" in told else ""
-    if "first_event" in told:
-        return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
-    return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from jim.clock import Clock
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
-from jim.reading.tasks import what_of
+from jim.reading.task_facts import what_of
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site, make_state

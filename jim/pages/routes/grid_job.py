@@ -92,6 +92,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "drawn": drawn,
         "narrowed": any(name != "limit" for name, _ in asked.given),
         "job": job,
+        "of_task": view.store.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
         "offered": offered(job, counts),
         "status": status(job, counts, strict=view.site.site.strict_status),
@@ -102,7 +103,6 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "host_query": lambda host: urlencode({"host": host}, errors="surrogateescape"),
         "states": State,
         "steps": list(Step),
-        "number": _number,
         "told": _told,
     }
 
@@ -125,11 +125,6 @@ def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters)
     _, drawn = pages.lately.get(f"map of {job.id}", lambda other: mapping.map_of(other, job, nothing))
     found: mapping.Map | None = drawn
     return found
-
-
-def _number(value: float) -> str:
-    """Return a measured number with three significant digits."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _told(value: object) -> str:

@@ -15,10 +15,14 @@ from jim.model import State
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.shown import address
-from jim.reading import filters, lists
+from jim.reading import filters, lists, task_words
+from jim.reading.tasks import records
 from jim.reading.view import View
+from jim.statusdb.task_rows import TaskState
 
 MOST_CHOICES = 100
+TASKS_SHOWN = 20
+OVER = (TaskState.FINISHED, TaskState.CANCELLED)
 ID = re.compile(r"(\d{1,15})\.(\d{1,8})", re.ASCII)  # of a local job
 COLUMNS = ("id", "key", "type", "owner", "step", "status", "herd", "reason", "created", "updated")
 
@@ -30,8 +34,9 @@ def add(app: Flask, pages: Pages) -> None:
 
 def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     """Show a page of the list."""
-    asked = filters.read(lists.GRID_JOBS, request.args.items(multi=True))
-    page = lists.grid_jobs(view, asked)
+    asked = filters.read(lists.WITH_WAVES, request.args.items(multi=True))
+    tasks = view.store.tasks() if kind == "html" and lists.is_folded(asked) else []
+    page = lists.grid_jobs(view, asked, folded=bool(tasks))
     if kind == "csv":
         return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
@@ -49,6 +54,10 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         tallies=tallies,
         choices={"type": types, "owner": owners},
         found=_named(view, asked),
+        tasks=records(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]),
+        folded=len(tasks),
+        told=task_words,
+        of_task=view.store.tasks_of([job.id for job in page.rows if job.is_of_task]),
     )
 
 

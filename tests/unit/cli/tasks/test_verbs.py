@@ -93,6 +93,7 @@ def test_a_task_goes_from_its_file_to_its_end(ground, jim):
         "way",
         "throttle",
         "failed",
+        "eta",
         "reason",
     ]
     assert lines[1].split("  ")[0] == "mc"

@@ -1,0 +1,77 @@
+"""/tasks/T: one task."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Flask
+
+from jim.pages.admission import require_look, seen_of_task
+from jim.pages.app import Pages, as_json, require_no_filter
+from jim.pages.live import Made
+from jim.reading import filters, task_facts, task_lists, task_pace, task_waits, task_words, tasks
+from jim.reading.filters import Filters
+from jim.reading.hosts import all_hosts
+from jim.reading.view import View
+from jim.statusdb.task_rows import Task
+
+GROUPS_SHOWN = 20
+HOSTS_SHOWN = 12
+LINES = 50  # of the journal
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", name="task")
+    pages.add(app, "/tasks/<TASK>/explain.json", explained, "json", name="task_explained")
+
+
+def task_page(pages: Pages, view: View, kind: str, task: str) -> Made:
+    """Show one task."""
+    require_no_filter()
+    found = view.store.task_named(task)
+    if kind == "json":
+        return as_json(seen_of_task(tasks.in_detail(view, found)))
+    return pages.html(view, "task.html", task=found, **_facts(pages, view, found))
+
+
+def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
+    record = tasks.record(view, task)
+    shown, others = task_facts.failures(view, task)
+    past, spreads, hosts = _past(view, task)
+    _, known = pages.lately.get("hosts", all_hosts, 0.0)
+    groups = task_lists.groups_page(view, task, Filters(task_lists.GROUPS, (("limit", str(GROUPS_SHOWN)),)))
+    return {
+        "record": record,
+        "told": task_words,
+        "waits": list(task_waits.waits(view, task)),
+        "sources": task_facts.sources(view, task),
+        "groups": groups,
+        "failures": shown,
+        "others": others,
+        "past": past,
+        "spreads": spreads,
+        "hosts": hosts,
+        "holes": {each.name for each in known or () if each.hole},
+        "waves": task_facts.live_waves(view, task),
+        "test": task_facts.last_test(view, task),
+        "test_words": task_facts.test_in_words(task),
+        "fixes": view.store.fixes(task.id),
+        "differs": tasks.file_differs(task),
+        "journal": view.store.task_journal(task.id, LINES)[::-1],
+        "reason_query": lambda words: urlencode(
+            [("state", "failed"), ("reason", words[: filters.LONGEST])], errors="surrogateescape"
+        ),
+    }
+
+
+def _past(view: View, task: Task) -> tuple[Any, Any, Any]:
+    return task_pace.past(view, task), task_pace.spreads(view, task), view.store.task_hosts(task.id, HOSTS_SHOWN)
+
+
+def explained(_: Pages, view: View, kind: str, task: str) -> Made:
+    """Show what a task waits for."""
+    require_look()
+    require_no_filter()
+    return as_json([each._asdict() for each in task_waits.waits(view, view.store.task_named(task))])

@@ -1,0 +1,42 @@
+"""/tasks: the list of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Flask, g, request
+
+from jim.pages.app import Pages, as_csv, as_json
+from jim.pages.live import Made
+from jim.reading import filters, task_lists, task_words
+from jim.reading.view import View
+from jim.statusdb.task_rows import ItemState, PieceState
+
+COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")
+TIMES = ("created", "updated")
+
+
+def add(app: Flask, pages: Pages) -> None:
+    """Add the page."""
+    pages.add(app, "/tasks", tasks, "html", "json", "csv")
+
+
+def tasks(pages: Pages, view: View, kind: str) -> Made:
+    """Show a page of the list."""
+    asked = filters.read(task_lists.TASKS, request.args.items(multi=True))
+    page = task_lists.tasks_page(view, asked)
+    if kind == "csv":
+        counted = [*(f"items {each}" for each in ItemState), *(f"pieces {each}" for each in PieceState)]
+        return as_csv("tasks", (*COLUMNS, *TIMES, *counted), map(_row, page.rows))
+    after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+    if kind == "json":
+        following = f"{g.root}/tasks.json{after}" if after else None
+        return as_json({"tasks": page.rows, "next": following, "shown_of": page.shown_of})
+    return pages.html(view, "tasks.html", asked=asked, page=page, after=after, told=task_words)
+
+
+def _row(told: Mapping[str, Any]) -> tuple[object, ...]:
+    items = (told["items"].get(each.value, 0) for each in ItemState)
+    pieces = (told["pieces"].get(each.value, 0) for each in PieceState)
+    return (*(told[name] for name in (*COLUMNS, *TIMES)), *items, *pieces)

@@ -1,0 +1,54 @@
+"""The looks of items and pieces of tasks: those of the states of local jobs that mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jim.model import State
+from jim.statusdb.task_rows import ItemState, PieceState
+
+# In the order in which a bar shows them.
+ITEMS: Mapping[str, State] = {
+    ItemState.COMPLETED.value: State.COMPLETED,
+    ItemState.ACQUIRED.value: State.RUNNING,
+    ItemState.AVAILABLE.value: State.WAITING,
+    ItemState.FAILED.value: State.FAILED,
+    ItemState.LATE.value: State.HELD,
+    ItemState.DROPPED.value: State.KILLED,
+    ItemState.GONE.value: State.NEW,
+    ItemState.LEFT_OUT.value: State.COMPLETED_FROZEN,
+}
+PIECES: Mapping[str, State] = {
+    PieceState.COMPLETED.value: State.COMPLETED,
+    PieceState.SENT.value: State.RUNNING,
+    PieceState.READY.value: State.WAITING,
+    PieceState.FAILED.value: State.FAILED,
+    PieceState.REPLACED.value: State.FAILED_FROZEN,
+    PieceState.TAKEN_BACK.value: State.NEW,
+}
+
+
+Named = list[tuple[str, tuple[State, int]]]
+
+
+def items_named(counts: Mapping[str, int]) -> Named:
+    """Return counts of items by state, each with its name and its look."""
+    return [(name, (look, counts[name])) for name, look in ITEMS.items() if counts.get(name)]
+
+
+def pieces_named(counts: Mapping[str, int]) -> Named:
+    """Return counts of pieces by state, each with its name and its look."""
+    return [(name, (look, counts[name])) for name, look in PIECES.items() if counts.get(name)]
+
+
+def pieces_shown(counts: Mapping[str, int]) -> list[tuple[State, int]]:
+    """Return counts of pieces by the looks of their states."""
+    return [shown for _, shown in pieces_named(counts)]
+
+
+IN_TEMPLATES = {
+    "items_named": items_named,
+    "pieces_named": pieces_named,
+    "pieces_shown": pieces_shown,
+    "look_of": {**PIECES, **ITEMS},
+}

@@ -1,0 +1,116 @@
+"""Reads one task for people: its sources, waves, test, fixes, and why its pieces have failed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jim.jobs import Alike
+from jim.model import Reason, State
+from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
+from jim.reading.quantities import how_many, span
+from jim.reading.view import View
+from jim.statusdb.asked import TaskFailures
+from jim.statusdb.task_rows import PieceState, Source, Task, Wave
+
+MOST_READ = 10_000  # failed pieces whose reasons are grouped
+
+
+class Failure(NamedTuple):
+    """Pieces that have failed for the same reason except for numbers and names."""
+
+    reason: str  # * stands for the differences
+    times: int
+    wordings: int
+    example: int  # piece
+
+
+class SourceSeen(NamedTuple):
+    """What fills a pool, and what is known of it."""
+
+    kind: str
+    what: str
+    closed: str  # since when nothing more comes
+    looked: str  # when it was last looked at with success
+    reason: str  # why it cannot be looked at, since `since`
+    since: str
+    closing: str  # what closes it
+    unstable: int  # files that have still to come to rest
+
+
+class WaveSeen(NamedTuple):
+    """One wave of a task, or one grid job of its test, with the states of its local jobs."""
+
+    wave: Wave
+    counts: Mapping[State, int]
+
+
+def failures(view: View, task: Task) -> tuple[list[Failure], int]:
+    """Return the most frequent reasons of failed pieces, and how many pieces have failed for others."""
+    failed = view.store.task_counts(task.id, "pieces").get(PieceState.FAILED, 0)
+    read = view.store.task_failures(task.id, MOST_READ) if failed else []
+    found = grouped([Alike(Reason(each.kind, {}, each.reason), each.times) for each in read])
+    shown = [Failure(*each, example=_example(read, each)) for each in found[:MOST_SHOWN]]
+    return shown, failed - sum(each.times for each in shown)
+
+
+def _example(read: Sequence[TaskFailures], group: Group) -> int:
+    """Return the first piece of a group."""
+    return min(each.first for each in read if group.words in (each.reason, alike(each.reason)))
+
+
+def sources(view: View, task: Task) -> list[SourceSeen]:
+    """Return the sources of a task."""
+    return [
+        _source(task, each, spec) for each, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True)
+    ]
+
+
+def _source(task: Task, each: Source, spec: Mapping[str, Any]) -> SourceSeen:
+    unstable = json.loads(each.waits)["count"] if each.waits else 0
+    known = each.closed, each.looked, each.reason, each.since
+    return SourceSeen(each.kind, what_of(spec), *known, _closing(task, spec), unstable)
+
+
+def _closing(task: Task, spec: Mapping[str, Any]) -> str:
+    """Return what closes a source."""
+    if spec["kind"] == "events":
+        return "all its events are known from the beginning"
+    by_hand = f"`jim task close {task.name}`"
+    if spec["kind"] == "list":
+        return f"the line `closed`, or {by_hand}"
+    return f"a file `{spec['closed_by']}`, or {by_hand}" if spec.get("closed_by") else by_hand
+
+
+def what_of(source: Mapping[str, Any]) -> str:
+    """Return a source in words."""
+    if source["kind"] == "events":
+        first = source["first_event"]
+        return f"events {first:,} to {first + source['events'] - 1:,}"
+    told = source[source["kind"]]
+    return f"{source['kind']} {told if isinstance(told, str) else shlex.join(told)}"
+
+
+def live_waves(view: View, task: Task) -> list[WaveSeen]:
+    """Return the waves of a task that are not settled, with the states of their local jobs."""
+    return _with_counts(view, [each for each in view.store.live_waves(task.id) if not each.t])
+
+
+def last_test(view: View, task: Task) -> list[WaveSeen]:
+    """Return the grid jobs of the last test of a task."""
+    return _with_counts(view, [each for each in view.store.waves(task.id) if each.t == task.tests and each.t])
+
+
+def _with_counts(view: View, waves: Sequence[Wave]) -> list[WaveSeen]:
+    counts = view.store.tallies([each.grid for each in waves if each.grid])
+    return [WaveSeen(each, counts.get(each.grid, {})) for each in waves]
+
+
+def test_in_words(task: Task) -> str:
+    """Return what a test asks for."""
+    test = task.spec["test"]
+    limit = f", each within {span(test['most_seconds'])}" if test["most_seconds"] else ""
+    check = ", and the check must exit 0" if test["check"] else ""
+    return f"{how_many(test['pieces'], 'piece')} must complete{limit}{check}"

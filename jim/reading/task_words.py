@@ -1,0 +1,62 @@
+"""Tells tasks in words: the same for the command line and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jim.reading.quantities import counted, span
+from jim.statusdb.task_rows import PieceState
+from jim.tasks.throttle import in_words, read
+
+ASIDE = ("available", "late", "gone", "left out", "dropped")  # states of items that nothing works on
+NOT_PLANNED = (PieceState.TAKEN_BACK, PieceState.REPLACED)  # pieces that no longer count as work of a task
+NO_ETA = "-"
+
+
+def state_in_words(told: Mapping[str, Any]) -> str:
+    """Return the state of a task, with its outcome."""
+    return f"{told['state']}: {told['outcome']}" if told["outcome"] else str(told["state"])
+
+
+def items_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many items there are, and how many of them wait or are not taken."""
+    aside = [(name, counts[name]) for name in ASIDE if counts.get(name)]
+    told = f" ({counted(aside)})" if aside else ""
+    return f"{sum(counts.values()):,}{told}"
+
+
+def planned(pieces: Mapping[str, int]) -> int:
+    """Count the pieces that are to be done, or are done."""
+    return sum(count for state, count in pieces.items() if state not in NOT_PLANNED)
+
+
+def pieces_in_words(told: Mapping[str, Any]) -> str:
+    """Return how many pieces are completed, of how many."""
+    pieces, still_open = told["pieces"], told["open"]
+    of = "?" if still_open else f"{planned(pieces):,}"
+    return f"{pieces.get(PieceState.COMPLETED, 0):,} of {of} completed"
+
+
+def way_in_words(told: Mapping[str, Any]) -> str:
+    """Return how many pieces are on the way."""
+    sent = told["on_the_way"]
+    return f"{sent:,} ({told['queued']:,} queued)" if sent else "0"
+
+
+def throttle_in_words(told: Mapping[str, Any]) -> str:
+    """Return the allowance, and how attempts end."""
+    return in_words(read(told["throttle"]))
+
+
+def eta_in_words(told: Mapping[str, Any]) -> str:
+    """Return how long a task still takes, as far as that can be known."""
+    return NO_ETA if told["eta_seconds"] is None else span(round(told["eta_seconds"] / 60) * 60)
+
+
+def part_in_words(told: Mapping[str, Any]) -> str:
+    """Return the part of an item that a piece has."""
+    run = f"run {told['run']}, " if "run" in told else ""
+    if "first_event" in told:
+        return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
+    return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
