@@ -132,7 +132,7 @@ def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 
 def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
-    keeper.store.set_task(task.id, state=TaskState.CANCELLING, reason="")
+    keeper.store.set_task(task.id, state=TaskState.CANCELLING, outcome="", reason="")
     _end_waves(keeper, task, BY_CANCEL)
 
 

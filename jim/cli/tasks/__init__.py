@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from jim.cli.tasks import changing, looking, making, models
+from jim.cli.tasks import changing, looking, making, models, watching
 
-MODULES = (making, models, looking, changing)
+MODULES = (making, models, looking, watching, changing)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
 from jim.cli.tasks.told import told
+from jim.cli.tasks.watching import watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest
@@ -71,6 +72,7 @@ def add_verbs(verbs: Any) -> None:
         add_json(parser)
     parsers[TaskVerb.FIX].usage = "%(prog)s [-h] [--json] [--all | NAME ...] ATTRIBUTE=VALUE ..."
     parsers[TaskVerb.TEST].add_argument("--pieces", metavar="K", type=whole_number(1), help="how many pieces to try")
+    parsers[TaskVerb.TEST].add_argument("--watch", action="store_true", help="wait for its end, and tell how it went")
     parsers[TaskVerb.START].add_argument("--untested", action="store_true", help="also if it has not been tested")
     how = parsers[TaskVerb.PAUSE].add_mutually_exclusive_group()
     how.add_argument("--suspend", action="store_true", help="suspend what is on the way, as `jim suspend` does")
@@ -118,6 +120,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if verb is TaskVerb.RECOVER:
         say_recovery(records[0])
     _say(records if not dry else ())
+    if verb is TaskVerb.TEST and arguments.watch:
+        return max(watch_test(each.task) for each in wanted)
     return 0
 
 

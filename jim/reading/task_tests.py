@@ -1,0 +1,101 @@
+"""Tells how the last test of a task went: its grid jobs, what each brought, and how long an event takes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import suppress
+from typing import NamedTuple
+
+from jim.errors import JimError, UnknownJob
+from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.jobs import GridJob
+from jim.model import State
+from jim.reading.view import View
+from jim.statusdb.task_rows import Task, TaskState, Wave, WaveState
+
+
+class TriedPiece(NamedTuple):
+    """One piece of a test."""
+
+    local_job: str  # empty: it is not handed in yet
+    state: str
+    reason: str
+    seconds: float | None
+    events: int
+    files: int  # that it left
+
+    def words(self) -> str:
+        """Return how it went."""
+        took = f"{self.seconds:,.0f} s" if self.seconds is not None else ""
+        told = [took, f"{self.events:,} events" if self.events else "", f"{self.files:,} files" if took else ""]
+        return "  ".join(filter(None, (self.local_job, self.state, self.reason, *told)))
+
+
+class TestFacts(NamedTuple):
+    """The last test of a task; number 0: it was never tried out."""
+
+    number: int
+    pieces: list[TriedPiece]
+    criteria: list[tuple[str, str]]  # and whether they are met: yes, no, or not yet
+    seconds_per_event: float | None
+    estimate: tuple[int, float] | None  # events of a usual piece, and the seconds that they take
+
+
+def test_facts(view: View, task: Task) -> TestFacts:
+    """Return what is known of the last test of a task."""
+    waves = [each for each in view.store.waves(task.id) if each.t == task.tests and each.t]
+    pieces = [_tried(view, each) for each in waves]
+    timed = [(each.seconds, each.events) for each in pieces if each.seconds is not None and each.events]
+    events = sum(count for _, count in timed)
+    per_event = sum(seconds for seconds, _ in timed) / events if events else None
+    usual = max((int(each.get("events_per_piece") or 0) for each in task.spec["source"]), default=0)
+    estimate = (usual, usual * per_event) if usual and per_event is not None else None
+    return TestFacts(task.tests, pieces, list(_criteria(task, pieces)), per_event, estimate)
+
+
+def _tried(view: View, wave: Wave) -> TriedPiece:
+    """Return what is known of a piece of a test."""
+    events = sum(int(each[3].get("events", (0, 0))[1]) for each in json.loads(wave.pieces or "[]"))
+    job = _grid_job(view, wave)
+    if job is None or not job.size:
+        reason = wave.reason or (job.reason if job else "")
+        state = "refused" if wave.state is WaveState.REFUSED else job.step.value if job else "to be handed in"
+        return TriedPiece(str(wave.grid or ""), state, reason, None, events, 0)
+    local = view.store.local_job(job.id, 0)
+    last = view.store.last_run(job.id, 0) if local.state is State.COMPLETED else None
+    record = _record(last.record) if last else None
+    seconds, files = (record.seconds, len(record.files)) if record else (None, 0)
+    return TriedPiece(f"{job.id}.0", local.state.value, local.reason, seconds, events, files)
+
+
+def _grid_job(view: View, wave: Wave) -> GridJob | None:
+    """Return the grid job of a wave, unless it is not there yet, or was removed."""
+    with suppress(UnknownJob):
+        return view.store.grid_job(wave.grid)
+    return None
+
+
+def _record(text: str) -> ExitRecord | None:
+    try:
+        return read_exit_record(text)
+    except JimError:
+        return None
+
+
+def _criteria(task: Task, pieces: list[TriedPiece]) -> list[tuple[str, str]]:
+    """Return what a test asks for, and whether that is met."""
+    if not pieces:
+        return []
+    test, failed = task.spec["test"], [each for each in pieces if each.state in ("failed", "killed", "new", "refused")]
+    done = [each for each in pieces if each.state == State.COMPLETED.value]
+    found = [("all pieces complete", "no" if failed else "yes" if len(done) == len(pieces) else "not yet")]
+    most = test["most_seconds"]
+    if most:
+        late = any(each.seconds is not None and each.seconds > most for each in pieces)
+        found.append((f"each within {most:g} s", "no" if late else "yes" if len(done) == len(pieces) else "not yet"))
+    if test["check"]:
+        passed = bool(task.tested) and task.tested == task.spec["to_test"]
+        judged = "yes" if passed else "not yet" if task.state is TaskState.TESTING else "no"
+        found.append((f"check {shlex.join(test['check'])} exits 0", judged))
+    return found

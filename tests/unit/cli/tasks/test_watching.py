@@ -1,0 +1,92 @@
+"""jim task watch and graph, and a test that is watched."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from jim.cli.tasks import watching
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import EVENTS
+
+TEXT = f"""\
+[[task]]
+name = "mc"
+{EVENTS}
+source = [ {{ events = 10, events_per_piece = 5 }} ]
+[task.test]
+pieces = 2
+most_seconds = 100
+"""
+
+
+@pytest.fixture
+def passing(ground, monkeypatch):
+    """Let the keeper and the batch system go on while somebody watches."""
+    code = {"of attempts": 0}
+
+    def pause(_seconds):
+        ground.work(code["of attempts"])
+        ground.go(2, 1.0)
+
+    monkeypatch.setattr(watching, "sleep", pause)
+    return code
+
+
+def test_a_task_is_followed_to_its_end(ground, jim, passing):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    code, told = jim("watch", "mc")
+    assert code == 0
+    lines = told.splitlines()
+    assert (lines[0], lines[-1]) == ("mc running", "mc finished, completed: 2 completed")
+    assert "mc running: 2 on the way" in lines
+    assert len(lines) == len(set(lines))
+    assert jim("watch", "mc") == (0, "mc finished, completed: 2 completed\n")
+    assert json.loads(jim("watch", "mc", "--json")[1])["outcome"] == "completed"
+
+
+def test_a_task_with_failures_and_a_cancelled_one_exit_1(ground, jim, passing):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    passing["of attempts"] = 3
+    code, told = jim("watch", "mc")
+    assert (code, told.splitlines()[-1]) == (1, "mc finished, with failures: 2 failed")
+    jim("cancel", "mc")
+    ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED)
+    assert jim("watch", "mc") == (1, "mc cancelled: 2 failed\n")
+    assert jim("watch", "no")[0] == 4
+
+
+def test_a_test_is_watched_and_its_result_told(ground, jim, passing):
+    jim("create", ground.write(TEXT))
+    code, told = jim("test", "mc", "--watch")
+    assert code == 0
+    assert told.splitlines()[0] == "mc: test 1 begins; `jim task explain mc` shows the progress"
+    tried, second, *rest = told.splitlines()[-6:]
+    assert tried.startswith("1.0  completed  ")
+    assert second.startswith("2.0  completed  ")
+    assert tried.endswith(" s  5 events  0 files")
+    assert rest[:2] == ["all pieces complete: yes", "each within 100 s: yes"]
+    assert rest[2].endswith(" s per event")
+    assert rest[3].startswith("a piece of 5 events would take about ")
+
+
+def test_a_test_that_fails_exits_1(ground, jim, passing):
+    jim("create", ground.write(TEXT))
+    passing["of attempts"] = 3
+    code, told = jim("test", "mc", "--watch")
+    assert code == 1
+    assert "1.0  failed  exit 3  5 events" in told.splitlines()
+    assert "all pieces complete: no" in told.splitlines()
+
+
+def test_the_graph_has_a_box_for_each_task(ground, jim):
+    jim("create", ground.write(TEXT + TEXT.replace('"mc"', '"other"')))
+    assert jim("graph") == (0, "mc  0/?\nother  0/?\n")
+    assert jim("graph", "mc") == (0, "mc  0/?\n")
+    assert jim("graph", "no")[0] == 4
+    assert ET.fromstring(jim("graph", "--svg")[1]).tag.endswith("svg")
+    assert [each["name"] for each in json.loads(jim("graph", "--json")[1])["tasks"]] == ["mc", "other"]
