@@ -43,11 +43,6 @@ STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
     "COMPLETED": State.FAILED,  # `observation` asks for exit code 0 as well
     "FAILED": State.FAILED,
 }
-# Reasons for waiting that stay although other jobs end: such a job never starts.
-WAITS_FOR_EVER = re.compile(
-    r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
-    r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
-)
 LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exit_code:|,Reason:|,Name:|.")
 HEADER = re.compile(r"^JOBID\|(?:[^|\n]*\|){4}\.\n", re.MULTILINE)
 FIELDS = (
@@ -142,7 +137,7 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
     elif state is State.SUBMITTED:
-        reason = reason if WAITS_FOR_EVER.fullmatch(reason) else ""  # otherwise it waits for others to end
+        reason = reason if messages.WAITS_FOR_EVER.fullmatch(reason) else ""  # otherwise it waits for others to end
     key = line["id"], int(line["index"] or 1)
     return key, Observation(state, line["name"], code, signal, reason, word)
 

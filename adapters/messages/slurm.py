@@ -1,5 +1,7 @@
 """Failure messages of sbatch, squeue, scancel and scontrol. Unknown versions: Slurm's own tables of errors."""
 
+import re
+
 # sbatch itself tries again for two minutes when it is told to come later: only the last answer counts.
 UNCLEAR: tuple[str, ...] = (
     r"socket timed out on send/recv",  # 22.05.8
@@ -81,4 +83,9 @@ GONE: tuple[str, ...] = (
     r"invalid job id specified",  # 22.05.8
     r"job has already finished",  # 22.05.8
     r"already completing or completed",  # unknown
+)
+# Reasons for waiting that stay although other jobs end: such a job never starts.
+WAITS_FOR_EVER = re.compile(
+    r"BadConstraints|DependencyNeverSatisfied|Invalid(Account|QOS)|(Account|QOS)NotAllowed|Partition(Config|\w+Limit)"
+    r"|(Assoc|QOS)(Max\w+Per(Job|Node)\w*|Min\w+)|MaxMemPerLimit|Reservation(Deleted|Invalid)"
 )

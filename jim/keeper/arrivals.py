@@ -43,7 +43,7 @@ class TakingSpool:
         most = min(AT_ONCE, self._allowance.now(keeper.clock.boot()))
         reports, published = take_spool(keeper, most)
         self._allowance.spend(published)
-        keeper.publications_wait = published >= most
+        keeper.looks.publications = published >= most
         if reports >= AT_ONCE:
             keeper.workers.later("spool", lambda: self(keeper))
 

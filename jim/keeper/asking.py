@@ -106,7 +106,7 @@ def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) 
 def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
     """Take in a compared listing."""
     keeper.store.set_fact("seen", keeper.health.seen)
-    keeper.listed = keeper.listed._replace(unseen=compared.unseen, in_vain=compared.in_vain)
+    keeper.doubts.listed = keeper.doubts.listed._replace(unseen=compared.unseen, in_vain=compared.in_vain)
     with keeper.store.transaction():
         for grid, k in compared.confirmed:
             keeper.store.set_submission(grid, k, state=SubmissionState.CONFIRMED)
@@ -123,7 +123,7 @@ def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
 
 
 def _listed(keeper: Keeper, began: float) -> None:
-    keeper.listed = keeper.listed._replace(at=began)
+    keeper.doubts.listed = keeper.doubts.listed._replace(at=began)
     keeper.looks.wake(LISTING)
 
 

@@ -63,13 +63,13 @@ class Avoiding:
         if self._known is None:
             self._known = avoiding.stored(keeper.store.fact(FACT))
             self._judge_until = keeper.clock.boot() + AFTER_FAILURE_SECONDS
-            keeper.avoided = _excluded(keeper.store, self._known)
-        now, new = keeper.clock.boot(), keeper.failures > self._failures
+            keeper.hosts.avoided = _excluded(keeper.store, self._known)
+        now, new = keeper.clock.boot(), keeper.hosts.failures > self._failures
         if not keeper.workers.ready(KEY) or (now < self._next and not new):
             return
         if new:
             self._judge_until = now + AFTER_FAILURE_SECONDS
-        work = partial(_judge, keeper, self._known, keeper.failures, evidence=now <= self._judge_until)
+        work = partial(_judge, keeper, self._known, keeper.hosts.failures, evidence=now <= self._judge_until)
         done, failed = partial(self._judged, keeper), partial(self._not_judged, keeper)
         keeper.workers.start(Errand(KEY, work, done, failed, heeds=(Exception,)))
 
@@ -80,7 +80,7 @@ class Avoiding:
             for key, host in islice(found.eaten.items(), AT_ONCE):
                 spare(keeper, key, host)
         self._say(self._known or {}, found)
-        self._known, self._failures, keeper.avoided = found.avoided, found.failures, found.excluded
+        self._known, self._failures, keeper.hosts.avoided = found.avoided, found.failures, found.excluded
         self._next = keeper.clock.boot() + (0.0 if len(found.eaten) > AT_ONCE else EVERY_SECONDS)
         keeper.workers.wait(KEY, REST * found.seconds)
         self._let_end(keeper)
@@ -88,12 +88,12 @@ class Avoiding:
     def _not_judged(self, keeper: Keeper, error: BaseException) -> None:
         """Hold up no end for ever: failures are then what they would be without a judgement."""
         log.warning("the hosts cannot be judged just now: %s", error)
-        self._failures = keeper.failures
+        self._failures = keeper.hosts.failures
         self._let_end(keeper)
 
     def _let_end(self, keeper: Keeper) -> None:
-        keeper.unjudged = keeper.failures > self._failures
-        if not keeper.unjudged:
+        keeper.hosts.unjudged = keeper.hosts.failures > self._failures
+        if not keeper.hosts.unjudged:
             keeper.looks.wake(JUDGED)
 
     def _say(self, before: Mapping[str, Avoided], found: Judged) -> None:

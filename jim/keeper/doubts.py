@@ -26,6 +26,7 @@ class Listed(NamedTuple):
 class Doubts(dict[Key, Doubt]):
     """Attempts that good listings do not show."""
 
+    listed: Listed = Listed()
     blind_at: float = -math.inf  # when the work directory was last unreachable: earlier silence does not count
 
     def is_missed(self, key: Key) -> bool:

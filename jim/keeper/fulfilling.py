@@ -61,7 +61,7 @@ class Fulfilling:
             return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
         if job.wish == Verb.RESUME:
             # A listing from before the command may not yet show held jobs.
-            if live and keeper.listed.at <= self._told.setdefault(job.id, keeper.clock.boot()):
+            if live and keeper.doubts.listed.at <= self._told.setdefault(job.id, keeper.clock.boot()):
                 return keeper.looks.wait_for(LISTING, job.id)
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
@@ -73,7 +73,7 @@ class Fulfilling:
         A job that was resumed, and is missed by listings before and after, has left the queue: as long as JIM resumed
         it, its silence would be that of a suspended job. Some batch systems list ended jobs for hours.
         """
-        if job.wish != Verb.RESUME or keeper.listed.at <= self._told.get(job.id, math.inf):
+        if job.wish != Verb.RESUME or keeper.doubts.listed.at <= self._told.get(job.id, math.inf):
             return live
         return [each for each in live if not keeper.doubts.is_missed((each.grid, each.k, each.idx))]
 
@@ -119,7 +119,8 @@ def _others(keeper: Keeper, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
 
     Before the first good listing, all of them may be. A later listing shows jobs that one listing omitted by mistake.
     """
-    return keeper.listed.unseen if keeper.listed.at else frozenset((each.batch_id, each.mark) for each in live)
+    listed = keeper.doubts.listed
+    return listed.unseen if listed.at else frozenset((each.batch_id, each.mark) for each in live)
 
 
 def _end(keeper: Keeper, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:

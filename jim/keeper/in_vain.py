@@ -31,9 +31,9 @@ class InVain:
 
     def __call__(self, keeper: Keeper) -> None:
         """After each listing, let a worker take the claims of attempts whose time is over."""
-        if not keeper.listed.at or keeper.listed.in_vain is self._told:
+        if not keeper.doubts.listed.at or keeper.doubts.listed.in_vain is self._told:
             return
-        self._told, now = keeper.listed.in_vain, keeper.clock.steady()
+        self._told, now = keeper.doubts.listed.in_vain, keeper.clock.steady()
         since = {key: then for key, then in keeper.store.in_vain().items() if then <= now}  # a clock may be set back
         begun, over = dict.fromkeys(self._told.keys() - since.keys(), now), since.keys() - self._told.keys()
         if begun or over:

@@ -91,8 +91,8 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
             _move_on(keeper, job, verdict, decision)
         keeper.doubts.pop(key, None)
         if verdict.state is State.FAILED and attempt.host and keeper.store.has_started_off(attempt.host):
-            keeper.failures += 1
-            keeper.unjudged = True
+            keeper.hosts.failures += 1
+            keeper.hosts.unjudged = True
     if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jim.clock import Clock
-from jim.keeper.doubts import Doubts, Listed
+from jim.keeper.doubts import Doubts
 from jim.keeper.looks import Looks
 from jim.keeper.workers import Workers
 from jim.site.file import Site
@@ -27,6 +27,21 @@ SLOW_SECONDS = 2.0  # a longer look may have waited for a file server that was a
 
 
 @dataclass
+class Hosts:
+    """What the keeper knows of hosts that may be at fault."""
+
+    avoided: tuple[str, ...] = ()  # submissions exclude these
+    not_excluded: set[str] = field(default_factory=set)  # nor these: a submission that excluded them was refused
+    failures: int = 0  # of attempts on hosts, while more than one host is known
+    unjudged: bool = True  # such a failure may be a host's fault, and the hosts are not judged yet
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Return the hosts that the next submission excludes."""
+        return tuple(each for each in self.avoided if each not in self.not_excluded)
+
+
+@dataclass
 class Keeper:
     """One state directory, opened by its keeper."""
 
@@ -39,12 +54,7 @@ class Keeper:
     doors: OpenDoors
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
-    listed: Listed = field(default_factory=Listed)
-    avoided: tuple[str, ...] = ()  # the hosts that submissions exclude
-    not_excluded: set[str] = field(default_factory=set)  # nor these: a submission that excluded them was refused
-    failures: int = 0  # of attempts on hosts, while more than one host is known
-    unjudged: bool = True  # such a failure may be a host's fault, and the hosts are not judged yet
-    publications_wait: bool = False  # in the spool: there were more than may be taken in within a second
+    hosts: Hosts = field(default_factory=Hosts)
 
     @property
     def adapter(self) -> Adapter:

@@ -21,6 +21,8 @@ AT_ONCE = 0.0  # from a move that has changed the step: the look ends here, and 
 class Looks:
     """Grid jobs to look at, each at most once, in order of arrival."""
 
+    publications: bool = False  # wait in the spool: there were more than may be taken in within a second
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._now: dict[int, None] = {}

@@ -138,7 +138,7 @@ class Rounds:
 
     def _expects_reports(self) -> bool:
         store = self.keeper.store
-        return self.keeper.publications_wait or store.unfinished() or store.any_live_task()
+        return self.keeper.looks.publications or store.unfinished() or store.any_live_task()
 
     def close(self) -> None:
         """Release threads and files."""

@@ -175,9 +175,9 @@ def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict
 
 def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> tuple[str, ...]:
     """Return the hosts that the next attempt must avoid: of the site, of this attempt, and what an analyser named."""
-    site = [each for each in keeper.avoided if each not in keeper.not_excluded] if keeper.adapter.can_avoid else ()
+    site = keeper.hosts.excluded if keeper.adapter.can_avoid else ()
     if not attempt:
-        return tuple(site)
+        return site
     found = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
     own = (found.host,) if found and found.verdict == WORDS[Action.ELSEWHERE] else ()
     named = job.changed.get(AVOID, ()) if keeper.adapter.can_avoid else ()
@@ -246,7 +246,7 @@ def refused(keeper: Keeper, submission: Submission) -> None:
     why = whole_reason(submission)
     if avoid := submission.asked.get(AVOID):  # the hosts to avoid may be the cause: drop them
         hosts = ", ".join(avoid)
-        keeper.not_excluded.update(avoid)
+        keeper.hosts.not_excluded.update(avoid)
         log.warning("%d: refused, and sent again without the wish to avoid %s", submission.grid, hosts)
         with keeper.store.transaction():
             for each in _jobs(keeper, submission):

@@ -84,13 +84,13 @@ def test_a_resume_that_overtakes_the_listing_releases_what_was_held(gateway, lie
 
 def test_a_listing_counts_once_all_of_it_is_taken_in(gateway):
     submitted(gateway)
-    keeper, before = gateway.keeper, gateway.keeper.listed.at
+    keeper, before = gateway.keeper, gateway.keeper.doubts.listed.at
     seen = asking.Compared(alike={(1, 1, State.SUBMITTED, State.HELD, NOTHING_NOTED): [0, 1]}, proves_absence=True)
     asking.take_in(keeper, before + 1, seen)
     assert keeper.workers.deliver(0)
-    assert (gateway.state(1), keeper.listed.at) == (State.HELD, before)
+    assert (gateway.state(1), keeper.doubts.listed.at) == (State.HELD, before)
     assert keeper.workers.deliver(0)
-    assert keeper.listed.at == before + 1
+    assert keeper.doubts.listed.at == before + 1
 
 
 def test_a_look_at_what_is_missing_does_not_undo_a_later_listing(gateway):

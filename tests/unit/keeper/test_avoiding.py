@@ -283,12 +283,12 @@ def test_hosts_that_a_batch_system_does_not_know_are_excluded_no_more(world):
     world.batch.can_avoid = True
     world.submit(40)
     on = farm(world)
-    while not world.keeper.avoided:
+    while not world.keeper.hosts.avoided:
         on.second()
     world.batch.lies = [Instead("submit", Answers.REFUSE)]
     on.until_finished()
     assert world.store.counts(1) == {State.COMPLETED: 40}
-    assert world.keeper.not_excluded == {"hole0"}
+    assert world.keeper.hosts.not_excluded == {"hole0"}
     assert "(with the request to avoid hole0)" in str(world.store.journal(1))
 
 
@@ -339,9 +339,9 @@ def test_where_wrappers_cannot_be_told_the_batch_system_is(world, caplog):
     (world.site.work / "avoid").mkdir()
     world.submit(40)
     on = farm(world)
-    while not world.keeper.avoided:
+    while not world.keeper.hosts.avoided:
         on.second()
-    assert world.keeper.avoided == ("hole0",)
+    assert world.keeper.hosts.avoided == ("hole0",)
     assert "wrappers cannot be told: " in caplog.text
 
 
