@@ -58,7 +58,7 @@ def failures(view: View, task: Task) -> tuple[list[Failure], int]:
 
 def _example(read: Sequence[TaskFailures], group: Group) -> int:
     """Return the first piece of a group."""
-    return min(each.first for each in read if group.words in (each.reason, alike(each.reason)))
+    return min(each.first for each in read if group.words == each.reason or group.words == alike(each.reason))
 
 
 def sources(view: View, task: Task) -> list[SourceSeen]:
