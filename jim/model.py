@@ -142,6 +142,7 @@ class Kind(StrEnum):
     TOO_MANY = "too many"
     NEVER_SENT = "never sent"
     NOT_MADE = "not made"  # the local job failed on its creation
+    NOT_BROUGHT = "not brought"  # a piece of a task lacks outputs that it has promised
     # Results of batch commands
     UNCLEAR = "unclear"
     NO_ANSWER = "no answer"  # unclear, in words of a lost answer

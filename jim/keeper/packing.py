@@ -19,11 +19,12 @@ from jim.jobs import GridJob
 from jim.keeper.enclosed import Enclosure
 from jim.keeper.naming import Naming
 from jim.keeper.unfinished import Unfinished
-from jim.keeper.verifying import BLOCK, Claimed, claimed_by, verified
+from jim.keeper.verifying import Claimed, claimed_by
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
 from jim.workdir.tar import Tar
+from jim.workdir.verified import BLOCK, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
 UNFINISHED = (State.FAILED.value, State.KILLED.value)

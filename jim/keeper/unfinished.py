@@ -17,10 +17,10 @@ from jim.errors import JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import passes, patiently
 from jim.jobs import Attempt, Ended, GridJob
-from jim.keeper.verifying import open_inside, verified
 from jim.statusdb.contract import Store
 from jim.workdir.submission import submission_directory
 from jim.workdir.tar import Tar
+from jim.workdir.verified import open_inside, verified
 
 STREAMS = ("stdout", "stderr")
 MOST_UNVERIFIED = 1024 * 1024  # bytes of each, from its end: there it says what went wrong

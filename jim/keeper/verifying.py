@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
-import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,19 +13,19 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence import verdict
-from jim.evidence.exit_record import ExitRecord, Output, read_exit_record
+from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.evidence.verdict import Verdict
-from jim.files import open_regular, passes, patiently
+from jim.files import passes
 from jim.jobs import Ended, Key
 from jim.keeper import alike, judging
 from jim.keeper.keeper import Keeper
 from jim.workdir.submission import submission_directory
+from jim.workdir.verified import verified
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
 FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # an output out of reach is not yet bad
 SEEN_LATE_SECONDS = 0.5
-BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +107,6 @@ def _problem(claimed: Claimed) -> Problem | None:
         except (OSError, JimError) as error:
             return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error))
     return None
-
-
-def verified(directory: Path, output: Output) -> Iterator[bytes]:
-    """Yield an output's content, and raise, at the end at the latest, if it differs from the exit record."""
-    descriptor = patiently(partial(open_inside, directory, output.name))
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size != output.size:
-            raise JimError(f"{size:,} bytes instead of {output.size:,}")
-        digest = hashlib.sha256()
-        while block := patiently(partial(file.read, min(BLOCK, size))):
-            digest.update(block)
-            size -= len(block)
-            yield block
-        if digest.hexdigest() != output.sha256:
-            raise JimError("other content than when the payload ended")
-
-
-def open_inside(directory: Path, name: str) -> int:
-    """Open an output; refuse any link in its path, which could lead to a file elsewhere."""
-    place = directory
-    for part in name.split("/"):
-        place = place / part
-        if place.is_symlink():
-            raise JimError("is or lies behind a link")
-    return open_regular(place)
 
 
 def _patience(keeper: Keeper, problem: Problem) -> float:

@@ -11,10 +11,12 @@ from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import what_of
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState, Todo
 from jim.tasks.throttle import in_words, read
 
 STORED = "the status DB"
+TROUBLES = 5  # outputs of which people are told
+PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored"}
 NEXT = {
     TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start {name}` begins",
     TaskState.READY: "`jim task start {name}` begins",
@@ -41,6 +43,17 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield from _items(view, task)
         yield from _pieces(view, task)
     yield from _waves(view, task)
+    yield from _outputs(view, task)
+
+
+def _outputs(view: View, task: Task) -> Iterator[Wait]:
+    """Return outputs that could not be kept so far."""
+    some = view.store.outputs_in_trouble(task.id, TROUBLES + 1)
+    for each in some[:TROUBLES]:
+        what = f"output {each.stream} of piece {task.name}/{each.p} is not {PAST[each.todo]}: {each.reason}"
+        yield Wait(what, "it is tried again, at the latest after ten minutes", STORED)
+    if len(some) > TROUBLES:
+        yield Wait("more outputs cannot be kept", "they are tried again", STORED)
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:

@@ -15,7 +15,7 @@ from jim.reading.quantities import ago
 from jim.reading.task_facts import Failure, failures, sources
 from jim.reading.task_pace import Eta, etas
 from jim.reading.view import View
-from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task, Wave
+from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
 
 
 class Facts(NamedTuple):
@@ -70,6 +70,7 @@ def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
         "open": found.open,
         "items": dict(found.items),
         "pieces": dict(found.pieces),
+        "outputs": {each["name"]: outputs(view, task, each["name"]) for each in spec.get("output", ())},
         "on_the_way": found.pieces.get(PieceState.SENT, 0),
         "queued": found.queued,
         "throttle": dict(task.throttle),
@@ -102,12 +103,17 @@ def _wave(wave: Wave) -> dict[str, Any]:
     return {"test": wave.t, **{name: getattr(wave, name) for name in kept}, "state": wave.state.value}
 
 
+def outputs(view: View, task: Task, stream: str) -> dict[str, int]:
+    """Return what is counted of an output pool, by state."""
+    return view.store.task_counts(task.id, f"output {stream}")
+
+
 def groups(view: View, task: Task) -> list[dict[str, Any]]:
     """Return what is counted of each group."""
     found = {each.grp: {"group": each.grp, "closed": each.closed} for each in view.store.groups(task.id)}
     counted: dict[str, dict[str, dict[str, int]]] = {grp: {"items": {}, "pieces": {}} for grp in found}
     for grp, what, state, count in view.store.task_counts_by_group(task.id):
-        counted.setdefault(grp, {"items": {}, "pieces": {}})[what][state] = count
+        counted.setdefault(grp, {"items": {}, "pieces": {}}).setdefault(what, {})[state] = count
     return [found.get(grp, {"group": grp, "closed": ""}) | counts for grp, counts in counted.items()]
 
 
@@ -164,7 +170,15 @@ def piece_record(view: View, piece: PieceRow) -> dict[str, Any]:
         "attempts_before": piece.attempts,
         "reason": piece.reason,
         "items": told,
+        "outputs": [_output(each) for each in view.store.outputs_of(piece.task, piece.p)],
     }
+
+
+def _output(output: Output) -> dict[str, Any]:
+    """Return what a piece has promised or brought, for programs."""
+    kept = ("name", "place", "sha256", "bytes", "reason")
+    told = {name: getattr(output, name) for name in kept}
+    return {"output": output.stream, "k": output.k, "state": output.state.value, **told, "record": output.record}
 
 
 def age(view: View, then: str) -> str:

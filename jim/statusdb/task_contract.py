@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from jim.jobs import Journal
 from jim.statusdb.asked import GroupSeen, HostSeen, ItemsAsked, ItemSeen, Minute, PiecesAsked, PieceSeen, TaskFailures
 from jim.statusdb.task_rows import (
+    Brought,
     Ended,
     Group,
     Item,
@@ -15,12 +16,14 @@ from jim.statusdb.task_rows import (
     KnownItem,
     NewItem,
     NewPiece,
+    Output,
     Part,
     PieceRow,
     Source,
     Task,
     TaskLine,
     TaskState,
+    Todo,
     Wave,
     WaveState,
 )
@@ -232,6 +235,32 @@ class TaskStore(Protocol):
 
     def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
         """Return the local jobs that have failed on their creation, of which the journal has no line."""
+
+    # Outputs
+
+    def outputs_of(self, task: int, p: int) -> list[Output]:
+        """Return what a piece brings."""
+
+    def outputs_to_do(self, task: int, before: float, limit: int) -> list[Output]:
+        """Return outputs with which a worker has something to do by now."""
+
+    def next_output_due(self, task: int) -> float | None:
+        """Return when a worker may have something to do with an output of a task; None: never."""
+
+    def outputs_in_trouble(self, task: int, limit: int) -> list[Output]:
+        """Return outputs that could not be read or stored so far."""
+
+    def any_output_to_do(self, task: int, w: int) -> bool:
+        """Tell whether an output of a wave is still to be read or stored."""
+
+    def bring(self, task: int, p: int, stream: str, files: Sequence[Brought], todo: Todo, fix: int) -> None:
+        """Record the files that a piece has left for an output pool, in place of its promises; once."""
+
+    def set_output(self, number: int, **columns: Any) -> None:
+        """Change facts of an output that are not its state."""
+
+    def is_stored(self, output: Output, place: str) -> None:
+        """Record that an output has its place in a store."""
 
     # What people see
 

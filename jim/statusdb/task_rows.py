@@ -55,6 +55,35 @@ class PieceState(StrEnum):
 LIVE_PIECES = (PieceState.READY, PieceState.SENT)
 
 
+class OutputState(StrEnum):
+    """The state of what a piece brings into an output pool."""
+
+    PROMISED = "promised"
+    VERIFIED = "verified"  # its file is there, in the work directory
+    STORED = "stored"
+    BROKEN = "broken"  # its piece has failed
+    REPLACED = "replaced"  # other pieces promise it
+    WITHDRAWN = "withdrawn"  # its piece was taken back, or has brought none of any number
+
+
+# What becomes of an output when its piece gets a state: from these states to that one.
+OUTPUT_FOLLOWS = {
+    PieceState.READY: ((OutputState.BROKEN,), OutputState.PROMISED),
+    PieceState.SENT: ((OutputState.BROKEN,), OutputState.PROMISED),
+    PieceState.FAILED: ((OutputState.PROMISED, OutputState.VERIFIED), OutputState.BROKEN),
+    PieceState.TAKEN_BACK: ((OutputState.PROMISED,), OutputState.WITHDRAWN),
+    PieceState.REPLACED: ((OutputState.PROMISED, OutputState.BROKEN), OutputState.REPLACED),
+}
+
+
+class Todo(StrEnum):
+    """What a worker has still to do with an output."""
+
+    NOTHING = ""
+    READ = "read"  # the file that describes it; until then its piece is not completed
+    STORE = "store"
+
+
 class WaveState(StrEnum):
     """The state of a wave."""
 
@@ -90,6 +119,11 @@ class Task(NamedTuple):
         """Return the checked task file."""
         spec: dict[str, Any] = json.loads(self.spec_text)
         return spec
+
+    @property
+    def streams(self) -> list[dict[str, Any]]:
+        """Return its output pools; tasks of an older version have none."""
+        return list(self.spec.get("output", ())) if '"output": [' in self.spec_text else []
 
 
 class Source(NamedTuple):
@@ -199,6 +233,39 @@ class NewPiece(NamedTuple):
     grp: str
     record: Mapping[str, Any]
     parts: tuple[Part, ...]
+
+
+class Output(NamedTuple):
+    """What a piece brings into an output pool: a promise at first, then a file."""
+
+    id: int
+    task: int
+    p: int
+    stream: str
+    k: int
+    grp: str
+    state: OutputState
+    todo: Todo
+    due: float  # when that is tried next, in seconds since 1970
+    tries: int
+    reason: str  # why that has failed
+    name: str  # of the file, as the payload has left it
+    place: str  # the path of the file
+    sha256: str
+    bytes: int
+    record: Mapping[str, Any]  # what splitters may know besides
+    fix: int
+    promised: float
+    changed: float
+
+
+class Brought(NamedTuple):
+    """A file that the local job of a piece has left for an output pool."""
+
+    name: str
+    place: str
+    sha256: str
+    bytes: int
 
 
 class Wave(NamedTuple):

@@ -8,8 +8,9 @@ from typing import Any
 
 from jim.errors import UnknownJob
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_TASKS
+from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
 from jim.statusdb.task_rows import LIVE_TASKS, Task, TaskLine, TaskState
+from jim.statusdb.task_rules import RULES
 
 LIVE = ", ".join(repr(state.value) for state in LIVE_TASKS)
 ADD = (
@@ -177,56 +178,8 @@ class Tasks(Connected):
 
     def wrong_in_tasks(self) -> dict[str, int]:
         """Count the violations of what must hold of tasks at any moment, by its name."""
-        if self._format < WITH_TASKS:
+        if self._format < WITH_OUTPUTS:
             return {}
         return {
             name: int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0]) for name, sql in RULES.items()
         }
-
-
-_LIVE_OR_DONE = "state IN ('ready', 'sent', 'completed')"
-_OVERLAP = """
-    SELECT a.item FROM piece_item a JOIN piece p ON p.task = a.task AND p.p = a.p AND p.{state}
-    JOIN piece_item b ON b.item = a.item AND (b.p, b.part) > (a.p, a.part)
-    JOIN piece q ON q.task = b.task AND q.p = b.p AND q.{state} JOIN task t ON t.id = a.task
-    WHERE p.p < t.next_piece AND q.p < t.next_piece
-    AND ifnull(a.run = b.run, 1)
-    AND ifnull(a.first_event <= b.last_event, 1) AND ifnull(b.first_event <= a.last_event, 1)
-    AND ifnull(a.first_lumi <= b.last_lumi, 1) AND ifnull(b.first_lumi <= a.last_lumi, 1)
-    """
-_ITEMS = "SELECT task, 'items' AS what, grp, state, count(*) AS count FROM item GROUP BY task, grp, state"
-_PIECES = (
-    "SELECT p.task, 'pieces' AS what, p.grp, p.state, count(*) AS count FROM piece p JOIN task t ON t.id = p.task "
-    "WHERE p.p < t.next_piece GROUP BY p.task, p.grp, p.state"
-)
-_TALLY = "SELECT task, what, grp, state, count FROM task_tally WHERE count <> 0"
-_COUNTED = f"SELECT * FROM ({_ITEMS}) UNION ALL SELECT * FROM ({_PIECES})"
-# Each must give no row, at any moment that a reader can see.
-RULES = {
-    "two pieces share a part of an item": _OVERLAP.format(state=_LIVE_OR_DONE),
-    "the tally differs": (
-        f"SELECT * FROM (SELECT * FROM ({_TALLY}) EXCEPT SELECT * FROM ({_COUNTED})) UNION ALL "
-        f"SELECT * FROM (SELECT * FROM ({_COUNTED}) EXCEPT SELECT * FROM ({_TALLY}))"
-    ),
-    "the counts of an item differ": (
-        "SELECT i.id FROM item i JOIN task t ON t.id = i.task LEFT JOIN piece_item x ON x.item = i.id "
-        "LEFT JOIN piece p ON p.task = x.task AND p.p = x.p AND p.p < t.next_piece GROUP BY i.id "
-        "HAVING i.live <> count(DISTINCT CASE WHEN p.state IN ('ready', 'sent') THEN p.p END) "
-        "OR i.failed <> count(DISTINCT CASE WHEN p.state = 'failed' THEN p.p END)"
-    ),
-    "a piece is in two waves": (
-        "SELECT w.task FROM wave w JOIN local_job l ON l.grid = w.grid JOIN piece p ON p.task = w.task "
-        "AND p.p = json_extract(l.piece, '$[5].Piece') + 0 WHERE w.grid > 0 AND w.t = 0 "
-        "AND l.state NOT IN ('completed_frozen', 'failed_frozen') AND (p.wave <> w.w OR p.n <> l.n)"
-    ),
-    "a grid job belongs to two waves": "SELECT grid FROM wave WHERE grid > 0 GROUP BY grid HAVING count(*) > 1",
-    "a sent piece has no wave": (
-        "SELECT p.p FROM piece p LEFT JOIN wave w ON w.task = p.task AND w.t = 0 AND w.w = p.wave "
-        "WHERE p.state = 'sent' AND (w.w IS NULL OR w.state NOT IN ('intended', 'handed in'))"
-    ),
-    "a completed piece has no exit record": (
-        "SELECT p.p FROM piece p JOIN wave w ON w.task = p.task AND w.t = 0 AND w.w = p.wave "
-        "JOIN local_job l ON l.grid = w.grid AND l.n = p.n "
-        "WHERE p.state = 'completed' AND (l.state <> 'completed' OR l.witness <> 'exit record')"
-    ),
-}

@@ -10,8 +10,9 @@ from jim.jobs import Journal
 from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.formats import WITH_TASKS
+from jim.statusdb.outputs import Outputs
 from jim.statusdb.pieces import as_json
-from jim.statusdb.pools import Pools, ids
+from jim.statusdb.pools import ids
 from jim.statusdb.task_rows import LIVE_PIECES, Ended, ItemState, NewPiece, Part, PieceRow, PieceState, Wave, WaveState
 
 ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record, turn, planned) VALUES (?, ?, ?, 'ready', ?, ?, ?)"
@@ -39,7 +40,7 @@ def _wave(row: Sequence[Any]) -> Wave:
     return Wave(*told)
 
 
-class Waves(Pools):
+class Waves(Outputs):
     """The part of a status DB about what tasks make of their items, and hand in."""
 
     # Planning
@@ -70,6 +71,7 @@ class Waves(Pools):
             self._recount(task, "pieces", self.db.execute(sql, (task, first, upto)).fetchall())
             self._count_pieces(task, new, live=1, failed=0)
             self.move_items(task, acquired, ItemState.ACQUIRED)
+            self._promise(task, first, upto)
 
     def all_available(self, task: int, items: Iterable[int]) -> bool:
         """Tell whether all of these items are still available."""
@@ -170,6 +172,7 @@ class Waves(Pools):
             live = (end.state in LIVE_PIECES) - (was in LIVE_PIECES)
             failed = (end.state == PieceState.FAILED) - (was == PieceState.FAILED)
             self._count_pieces(task, json.loads(those), live=live, failed=failed)
+            self._outputs_follow(task, json.loads(those), was, end.state)
         change = f"UPDATE piece SET state = ?, reason = ?, kind = ?, ended = ? WHERE {which}"
         values = (end.state, end.reason, end.kind, self.clock.steady(), task, ids(numbers))
         self.db.execute(change, values)

@@ -19,6 +19,7 @@ from jim.request import declarations, handler_of
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
+from jim.tasks import streams
 from jim.tasks.words import ELSEWHERE, Wrong, wrong
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.work.sizing import check_limits, size
@@ -42,7 +43,10 @@ def check(spec: Spec, site: Site) -> Spec:
     _check_sources(spec["source"], site)
     _check_analyser(spec["analyser"], site)
     try:
-        return _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
+        spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
+        handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
+        streams.check(spec.get("output", ()), [str(each) for each in handler.outputs(checked)])
+        return spec
     except Wrong:
         raise
     except BadRequest as error:

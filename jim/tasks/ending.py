@@ -13,6 +13,7 @@ from jim.model import Kind, Step, Verb
 from jim.statusdb.task_rows import Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
 from jim.tasks.following import unsettle
+from jim.tasks.freezing import freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 
@@ -77,8 +78,15 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
     with keeper.store.transaction():
         keeper.store.set_task(task.id, throttle={**task.throttle, done: 0})
         keeper.store.are_tried_again(task.id, [each.p for each in able])
+        not_brought = [each for each in able if each.kind is Kind.NOT_BROUGHT]
+        attempts = {
+            each.p: freeze(keeper, each, "it lacks outputs; its piece is released again") for each in not_brought
+        }
+        keeper.store.ready_again(task.id, attempts, "")
         for w, job in jobs.items():
-            numbers = [each.n for each in able if each.wave == w]
+            numbers = [each.n for each in able if each.wave == w and each.p not in attempts]
+            if not numbers:
+                continue
             wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
             unsettle(keeper, job)
         if able:

@@ -13,7 +13,7 @@ from jim.files import read_regular, resolved
 from jim.request.languages import place
 from jim.request.toml import parse
 from jim.site.file import Site
-from jim.tasks import words
+from jim.tasks import streams, words
 from jim.tasks.checks import check
 from jim.tasks.models import Model, model_in
 from jim.tasks.words import wrong
@@ -101,10 +101,12 @@ def _read(table: Mapping[str, Any], file: Path) -> Spec:
     spec["source"] = [_source(each, spec, file.parent) for each in _sources(spec)]
     for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):
         spec[name] = words.read(name, spec[name], own)
+    pools = [streams.read(each, file.parent) for each in spec.pop("output")]
+    streams.refuse_seconds(pools)
     if not -1000 <= spec["priority"] <= 1000:
         raise wrong("task.priority", f"{spec['priority']}: must be -1,000 to 1,000")
     spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
-    return spec | {"file": str(file.resolve())}
+    return spec | ({"output": pools} if pools else {}) | {"file": str(file.resolve())}
 
 
 def _sources(spec: Spec) -> list[Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from jim.doors import inbox
 from jim.jobs import GridJob, LocalJob
 from jim.model import FROZEN, Kind, State, Step, Verb, Witness
 from jim.statusdb.task_rows import Ended, PieceRow, PieceState, TaskState, Wave, WaveState
+from jim.tasks.bringing import bring
 from jim.tasks.counting import count_ends, ends_in
 from jim.tasks.keeping import Keeper
 
@@ -38,7 +39,8 @@ def _follow(keeper: Keeper, wave: Wave) -> None:
             _take(keeper, wave, job, pieces, changed)
             count_ends(keeper, wave.task, list(ends_in(keeper, wave, lines)))
         left = sum(each.state is PieceState.SENT for each in keeper.store.pieces_of_wave(wave.task, wave.w))
-        done = job.step is Step.FINISHED and (wave.t or not left)
+        kept = wave.t or not (left or keeper.store.any_output_to_do(wave.task, wave.w))
+        done = job.step is Step.FINISHED and kept
         state = WaveState.SETTLED if done else WaveState.HANDED_IN
         keeper.store.set_wave(wave, followed=last, version=job.version, state=state)
 
@@ -61,7 +63,7 @@ def _take(keeper: Keeper, wave: Wave, job: GridJob, pieces: dict[int, PieceRow],
             keeper.store.set_local_job(wave.grid, n, state=State.FAILED_FROZEN, **told)
         else:
             ended += _end(keeper, pieces[n], job, local)
-    keeper.store.move_pieces(wave.task, ended)
+    keeper.store.move_pieces(wave.task, bring(keeper, wave, job, pieces, ended))
     if again:
         keeper.store.ready_again(wave.task, again, "")
 
@@ -75,6 +77,8 @@ def _end(keeper: Keeper, piece: PieceRow, job: GridJob, local: LocalJob) -> Iter
     """Return the state that a piece has by its local job, if it is another one."""
     if local.state in FROZEN or piece.state in GIVEN_UP:
         return
+    if local.state is State.COMPLETED and piece.kind is Kind.NOT_BROUGHT:
+        return  # its outputs were looked at
     state, reason, kind = PieceState.SENT, "", Kind.UNKNOWN
     if local.state is State.COMPLETED:
         state = PieceState.COMPLETED

@@ -37,8 +37,9 @@ def places(spec: Mapping[str, Any]) -> dict[str, str]:
 
 def digest(spec: Mapping[str, Any], *, tested: bool = False) -> str:
     """Return a checksum of a task with the content of what it sends along; or only of what a test depends on."""
-    parts = ("request", "split", "test", "analyser") if tested else tuple(sorted(spec.keys() - {"file"}))
-    found = hashlib.sha256(json.dumps([spec[name] for name in parts], sort_keys=True).encode())
+    parts = ("request", "split", "test", "analyser", "output") if tested else tuple(sorted(spec.keys() - {"file"}))
+    told = [spec[name] for name in parts if name in spec]  # a task may have no outputs
+    found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for name, place in places(spec).items():
         found.update(f"\0{name}\0".encode())
         for path in _walked(Path(place)):

@@ -15,6 +15,7 @@ from jim.tasks.keeping import Keeper
 from jim.tasks.looking import Looking
 from jim.tasks.planning import Planning
 from jim.tasks.releasing import Releasing
+from jim.tasks.storing import keep
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -82,7 +83,7 @@ class Tasks:
             when = min(when, self.looking.look(keeper, task), planned)
             if planned > keeper.clock.boot():  # what is planned at once may be in the same wave
                 when = min(when, self.releasing.release(keeper, task))
-        when = min(when, hand_in(keeper, task))
+        when = min(when, hand_in(keeper, task), keep(keeper, task))
         ending.go_on(keeper, task, self._wish)
         conclude(keeper, task)
         return when

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from jim.errand import Errand
 from jim.errors import JimError, UnknownJob
-from jim.model import State, Witness
+from jim.model import Kind
 from jim.site.file import Site
 from jim.splitting.files_and_jobs import SplitJob, jobs_in
 from jim.splitting.recovery import document_of, recovery_from
@@ -23,12 +22,12 @@ from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.tasks.cutting import job_of, piece_of
+from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)
 PER_PIECE = "events_per_piece"  # the parameter by which failed ranges of events are cut
-FAILED = (State.FAILED, State.KILLED, State.NEW)
 Failed = tuple[PieceRow, Mapping[int, Item], tuple[Part, ...]]
 
 
@@ -73,7 +72,8 @@ class Recoveries:
         if not numbers:
             return "nothing has failed"
         for p in numbers:
-            _freeze(keeper, task, p)
+            if piece := keeper.store.piece(task.id, p):
+                freeze(keeper, piece, "other pieces do its work")
         keeper.store.drop_unplanned(task.id)
         keeper.store.move_pieces(task.id, [Ended(p, PieceState.REPLACED) for p in numbers])
         keeper.store.add_task_pieces(task.id, task.next_piece, made.pieces, turn=0)
@@ -91,7 +91,7 @@ def failed_of(store: Store, task: Task) -> list[Failed]:
     return [
         (each, store.items(task.id, each.record.get("files", ())), tuple(store.parts_of(task.id, each.p)))
         for each in store.failed_pieces(task.id)
-        if _is_failed(store, grids.get(each.wave, 0), each.n)
+        if each.kind is Kind.NOT_BROUGHT or _is_failed(store, grids.get(each.wave, 0), each.n)
     ]
 
 
@@ -157,15 +157,3 @@ def _files(
     recovery = recovery_from({"documents": [document_of(job) for job in jobs]})
     work = Subscription(tuple(files.values()), open=False, storage_to_sites=storages, recovery=recovery)
     yield from (piece_of(job, known) for job in jobs_in(jobs_of(module, work, checked)))
-
-
-def _freeze(keeper: Keeper, task: Task, p: int) -> None:
-    """Freeze the local job of a failed piece: nothing tries it again."""
-    piece = keeper.store.piece(task.id, p)
-    grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t}
-    if piece is None or not grids.get(piece.wave):
-        return
-    with suppress(UnknownJob):  # its grid job was removed
-        if keeper.store.local_job(grids[piece.wave], piece.n).state in FAILED:
-            told = {"witness": Witness.USER, "reason": "other pieces do its work", "wish": ""}
-            keeper.store.set_local_job(grids[piece.wave], piece.n, state=State.FAILED_FROZEN, **told)

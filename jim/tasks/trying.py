@@ -13,6 +13,7 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.model import State
 from jim.statusdb.task_rows import Item, NewPiece, Task, TaskState, Wave, WaveState
+from jim.tasks import streams
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.handing_in import stored
 from jim.tasks.keeping import Keeper
@@ -111,6 +112,8 @@ def _tried(keeper: Keeper, task: Task, wave: Wave) -> Tried:
         return Tried(job.id, f"{job.id}.0 took {seconds:,.0f} s, more than {most:g} s (test.most_seconds)")
     if last is None or record is None:
         return Tried(job.id, "")
+    if why := streams.missing(task.streams, _names(record)):
+        return Tried(job.id, f"{job.id}.0: {why}")
     place = submission_directory(keeper.site.work / (job.place or str(job.id)), last.k) / f"run.{last.idx}"
     return Tried(job.id, "", tuple(str(place / name) for name in _names(record)))
 

@@ -27,6 +27,7 @@ KINDS = {
     "texts": "a list of texts",
     "table": "a table",
     "tables": "a list of tables",
+    "count": 'a whole number, or "any"',
 }
 TASK = {
     "name": Word("text", "its name, unique in its state directory"),
@@ -36,6 +37,7 @@ TASK = {
     "split": Word("table", "how items become pieces", default={}),
     "test": Word("table", "how it tries itself out", default={}),
     "release": Word("table", "how many pieces are on the way", default={}),
+    "output": Word("tables", "what its pieces bring", default=[]),
     "priority": Word("whole", "the highest is sent first", least=-1000, default=0),
     "analyser": Word("text", "the site's own function that decides about failed attempts", default=""),
 }
@@ -80,10 +82,18 @@ RELEASE = {
     "queued": Word("whole", "most pieces on the way that have not started", least=1, default=1000),
     "every_seconds": Word("number", "seconds between two small waves", default=60),
 }
+OUTPUT = {
+    "name": Word("text", "name of the output pool"),
+    "files": Word("text", "pattern of the names of the files, as the job type brings them"),
+    "each": Word("count", "so many files of each piece", least=1, default=1),
+    "about": Word("text", "ending of the JSON file that describes a file", default=""),
+    "store": Word("text", "directory to copy them to", default=""),
+    "as": Word("text", "their names there", default="$Task-$Piece-$Name"),
+    "expects": Word("table", "facts of a file that are known before it is there: events", default={}),
+}
 THROTTLE = ("at_once", "queued", "first")  # what `jim task throttle` changes
 # Words that are decided upon, and come later; each by its place.
 LATER = {
-    "task.output": "outputs that JIM stores",
     "task.tail": "an automatic tail",
     "task.share": "shares of the places",
     "task.siblings": "siblings",
@@ -133,7 +143,7 @@ def wrong(path: str, words: str) -> Wrong:
 def _check(path: str, value: Any, word: Word) -> None:
     if not _fits(value, word.kind):
         raise wrong(path, f"expected {KINDS[word.kind]}, found {shown(value)} ({word.help})")
-    if word.kind in ("whole", "number") and not word.least <= value <= 10**15:
+    if word.kind in ("whole", "number", "count") and value != "any" and not word.least <= value <= 10**15:
         raise wrong(path, f"{shown(value)}: must be {word.least:g} or more")
     for each in [value] if word.kind == "text" else value if word.kind == "texts" else ():
         if not each.isprintable():
@@ -143,6 +153,8 @@ def _check(path: str, value: Any, word: Word) -> None:
 def _fits(value: Any, kind: str) -> bool:
     if kind in ("whole", "number"):
         return not isinstance(value, bool) and isinstance(value, int if kind == "whole" else int | float)
+    if kind == "count":
+        return value == "any" or _fits(value, "whole")
     if kind in ("texts", "tables"):
         each = str if kind == "texts" else Mapping
         return isinstance(value, list) and all(isinstance(one, each) for one in value)

@@ -115,7 +115,11 @@ WORKDIR = {"jim.workdir", "jim.evidence", "jim.site", "jim.handlers.base"}
 STATUSDB = {"jim.statusdb", "jim.evidence"}
 IDEALIZER = {"jim.idealizer", "jim.adapters"}
 DOORS = {"jim.doors"} | WORK | WORKDIR | STATUSDB
-TASKS = {"jim.tasks", "jim.doors.inbox", "jim.doors.intake", "jim.workdir.submission"} | WORK | STATUSDB
+TASKS = (
+    {"jim.tasks", "jim.doors.inbox", "jim.doors.intake", "jim.workdir.submission", "jim.workdir.verified"}
+    | WORK
+    | STATUSDB
+)
 KEEPER = {"jim.keeper"} | DOORS | IDEALIZER | TASKS
 READING = (
     {"jim.reading", "jim.doors.inbox", "jim.work", "jim.request", "jim.tasks.on_waves", "jim.tasks.throttle"}

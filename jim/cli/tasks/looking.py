@@ -92,6 +92,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
         ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
     ]
+    rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in told["outputs"].items()]
     facts(rows)
     _say_sources(told["sources"])
     _say_groups(told["groups"])
@@ -157,7 +158,15 @@ def _show_piece(view: View, name: str, *, as_json: bool) -> int:
     ]
     facts([*rows, *([("group", plain(told["group"]))] if told["group"] else [])])
     table(("item", "part"), ((plain(each["item"]), task_words.part_in_words(each)) for each in told["items"]))
+    if told["outputs"]:
+        say()
+        table(("output", "state", "bytes", "file"), map(_output, told["outputs"]))
     return 0
+
+
+def _output(told: Mapping[str, Any]) -> tuple[object, ...]:
+    size = f"{told['bytes']:,}" if told["place"] else ""
+    return told["output"], with_more(told["state"], told["reason"]), size, plain(told["place"])
 
 
 def _explain(arguments: argparse.Namespace) -> int:

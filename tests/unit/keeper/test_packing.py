@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from jim.keeper import packing, verifying
+from jim.keeper import packing
 from jim.model import State
+from jim.workdir import verified
 from tests.unit.keeper.runs import files, run_of, started, tar_of
 
 
@@ -53,14 +54,14 @@ def test_the_summary_names_private_variables_without_their_values(world):
 
 def test_a_file_server_that_refuses_every_third_call_does_not_keep_the_tar_from_being_made(world, monkeypatch):
     """With 30 files to open, no try without a refusal would ever come."""
-    asked, opened = itertools.count(1), verifying.open_regular
+    asked, opened = itertools.count(1), verified.open_regular
 
     def refused(path):
         if next(asked) % 3 == 0:
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         return opened(path)
 
-    monkeypatch.setattr(verifying, "open_regular", refused)
+    monkeypatch.setattr(verified, "open_regular", refused)
     monkeypatch.setattr(time, "sleep", lambda _: None)
     grid = started(world, 10)
     for index in range(1, 11):

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from jim.keeper import unfinished, verifying
+from jim.keeper import unfinished
 from jim.model import State, Witness
 from jim.site.file import Limits
+from jim.workdir import verified
 from tests.stand_ins import World
 from tests.unit.keeper.runs import files
 
@@ -189,7 +190,7 @@ def test_what_may_still_run_is_left_alone(world):
 @pytest.mark.parametrize("heals", [True, False])
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_file_server_that_does_not_answer_is_asked_again_and_then_left_out(world, monkeypatch, heals, recorded):
-    grid, opened, failures = started(world, 2), verifying.open_regular, []
+    grid, opened, failures = started(world, 2), verified.open_regular, []
 
     def away(path):
         if path.name == "stdout" and path.parent.name == "run.2" and (not heals or len(failures) < 2):
@@ -197,8 +198,8 @@ def test_a_file_server_that_does_not_answer_is_asked_again_and_then_left_out(wor
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         return opened(path)
 
-    monkeypatch.setattr(verifying, "open_regular", away)
-    monkeypatch.setattr(verifying, "patiently", lambda call: call())
+    monkeypatch.setattr(verified, "open_regular", away)
+    monkeypatch.setattr(verified, "patiently", lambda call: call())
     monkeypatch.setattr(unfinished, "patiently", lambda call: call())
     if recorded:
         world.batch.finish(1, 2, code=1, **files(stdout=b"why\n", stderr=b"e"))

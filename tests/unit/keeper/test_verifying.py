@@ -7,8 +7,8 @@ import errno
 import pytest
 
 from jim import files
-from jim.keeper import verifying
 from jim.model import State
+from jim.workdir import verified
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -30,7 +30,7 @@ def grid(world):
 
 
 def test_outputs_are_looked_at_again(world, grid, out_of_reach):
-    come_back = out_of_reach(verifying, "open_inside", errno.EIO)
+    come_back = out_of_reach(verified, "open_inside", errno.EIO)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(10, 100.0)
     assert world.state(grid) is State.COMPLETING
@@ -40,7 +40,7 @@ def test_outputs_are_looked_at_again(world, grid, out_of_reach):
 
 
 def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_reach):
-    out_of_reach(verifying, "open_inside", errno.EIO)
+    out_of_reach(verified, "open_inside", errno.EIO)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(50, 100.0)
     assert world.state(grid) is not State.COMPLETING
@@ -49,7 +49,7 @@ def test_outputs_that_stay_out_of_reach_are_bad_in_the_end(world, grid, out_of_r
 
 
 def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach):
-    out_of_reach(verifying, "open_inside", errno.EACCES)
+    out_of_reach(verified, "open_inside", errno.EACCES)
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(20, 1.0)
     assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from jim.doors import inbox
 from jim.model import State
@@ -24,6 +27,7 @@ class Ground(World):
         self.place = place
         self.diary: list[tuple[str, ...]] = []  # the arguments of each payload that has ended well
         self.seeds: list[str] = []  # of each payload that was started
+        self.brings: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda _: {}  # files, by a payload's arguments
         # Most tests are about something else: the allowance is large from the beginning.
         monkeypatch.setitem(words.RELEASE, "first", words.RELEASE["first"]._replace(default=1000))
         super().__init__(place, monkeypatch, **settings)
@@ -72,13 +76,14 @@ class Ground(World):
                 begun.append((id_, index))
         return begun
 
-    def end(self, code: int = 0, **more: object) -> None:
+    def end(self, code: int = 0, **more: Any) -> None:
         """End all that runs."""
         for (id_, index), task in list(self.batch.tasks.items()):
             if task.state is State.RUNNING:
                 words = tuple(value for _, word, value in self.batch._job_lines(task) if word == "arg")
                 if code == 0:
                     self.diary.append(words[1:])
+                    more = {**more, **as_files(self.brings(words[1:]))}
                 self.batch.finish(id_, index, code=code, **more)
 
     def work(self, code: int = 0) -> None:
@@ -121,6 +126,12 @@ class Ground(World):
     def ranges(self) -> list[tuple[int, int]]:
         """Return the ranges of events that were made with success, by the diary."""
         return sorted((int(first), int(last)) for first, last in self.diary)
+
+
+def as_files(files: Mapping[str, bytes]) -> dict[str, object]:
+    """Return what a payload leaves, with the lines of its exit record."""
+    lines = [f"file {len(each)} {hashlib.sha256(each).hexdigest()} {name}\n" for name, each in files.items()]
+    return {"files": list(files.items()), "extra": "".join(lines)} if files else {}
 
 
 def a_list(place: Path, *names: str, closed: bool = True) -> Path:

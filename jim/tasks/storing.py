@@ -1,0 +1,191 @@
+"""Stores what pieces have brought: a worker copies, verifies and names each file; only then the store tells of it.
+
+A file gets its name by `link`, which never replaces another one. If the keeper is killed before it has recorded that,
+the next one finds the same file there, by its checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.errand import Errand
+from jim.errors import JimError
+from jim.evidence import exit_record
+from jim.files import open_regular, sync_directory
+from jim.model import Kind
+from jim.splitting.files_and_jobs import File
+from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
+from jim.tasks import streams
+from jim.tasks.bringing import todo_of
+from jim.tasks.keeping import Keeper
+from jim.tasks.waves import DIGITS
+from jim.workdir.verified import verified
+
+log = logging.getLogger(__name__)
+NEVER = float("inf")
+AT_ONCE = 50  # outputs
+AGAIN_SECONDS, LONGEST_PAUSE = 10.0, 600.0
+LONGEST_ABOUT = 16 * 1024 * 1024
+KNOWN = ("events", "runs", "lumis", "parents")  # what is read of the file that describes an output
+
+
+class Bad(JimError):
+    """The file that describes an output makes no sense: its piece has failed."""
+
+
+class Kept(NamedTuple):
+    """What a worker has done with an output."""
+
+    output: Output
+    place: str = ""
+    record: Mapping[str, Any] = {}
+    trouble: str = ""  # it is tried again
+    bad: str = ""  # its piece has failed
+
+
+def keep(keeper: Keeper, task: Task) -> float:
+    """Let a worker read or store what is due; return when to ask again."""
+    key = ("task outputs", task.id)
+    due = keeper.store.next_output_due(task.id)
+    if due is None or keeper.workers.busy(key):
+        return NEVER
+    if due > keeper.clock.steady():
+        return keeper.clock.boot_at(due)
+    outputs = keeper.store.outputs_to_do(task.id, keeper.clock.steady(), AT_ONCE)
+    work = partial(_keep_all, {each["name"]: each for each in task.streams}, task, outputs)
+    return keeper.workers.start(Errand(key, work, partial(_kept, keeper, task)))
+
+
+def _keep_all(pools: Mapping[str, Mapping[str, Any]], task: Task, outputs: Sequence[Output]) -> list[Kept]:
+    """Read or store outputs. Runs in a worker."""
+    return [_keep(pools[each.stream], task, each) for each in outputs]
+
+
+def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
+    try:
+        if output.todo is Todo.READ:
+            return Kept(output, record=read_about(Path(output.place + stream["about"])))
+        name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
+        return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)))
+    except Bad as error:
+        return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
+    except (JimError, OSError) as error:
+        return Kept(output, trouble=str(error))
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Read what a payload says of an output: events, runs, lumis and parents, as splitters know them."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        content = file.read(LONGEST_ABOUT + 1)
+    if len(content) > LONGEST_ABOUT:
+        raise Bad(f"longer than {LONGEST_ABOUT:,} bytes")
+    try:
+        told = json.loads(content)
+    except ValueError as error:
+        raise Bad(f"no JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise Bad("no table of facts")
+    known = {name: told[name] for name in KNOWN if name in told}
+    if isinstance(known.get("runs"), list):  # runs and lumis beside one another
+        known["runs"] = {str(run): known.get("lumis", []) for run in known["runs"]}
+    known.pop("lumis", None)
+    try:
+        File.from_record({"lfn": path.name, **known})
+    except JimError as error:
+        raise Bad(str(error)) from error
+    return known
+
+
+def store(output: Output, target: Path, nonce: str) -> Path:
+    """Copy an output under a hidden name, verify it, and name it; return the path. Runs in a worker."""
+    if _is_there(output, target):
+        return target
+    hidden = target.with_name(f".{target.name}.{nonce}")
+    left = exit_record.Output(output.bytes, output.sha256, output.name)
+    place = Path(output.place.removesuffix(f"/{output.name}"))
+    try:
+        with hidden.open("wb") as file:
+            file.writelines(verified(place, left))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(hidden, target)
+    finally:
+        hidden.unlink(missing_ok=True)
+    sync_directory(target.parent)
+    if not _is_there(output, target):
+        raise JimError(f"{target} could not be made")
+    return target
+
+
+def _is_there(output: Output, target: Path) -> bool:
+    """Tell whether a file is stored already; refuse another one of that name."""
+    try:
+        descriptor = open_regular(target)
+    except FileNotFoundError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        same = os.fstat(file.fileno()).st_size == output.bytes
+        if same and hashlib.file_digest(file, "sha256").hexdigest() == output.sha256:
+            sync_directory(target.parent)
+            return True
+    raise JimError(f"{target} is there with other content")
+
+
+def _kept(keeper: Keeper, task: Task, kept: Sequence[Kept]) -> None:
+    """Record what a worker has done, in one transaction with all that follows from it."""
+    with keeper.store.transaction():
+        for each in kept:
+            now = [one for one in keeper.store.outputs_of(task.id, each.output.p) if one.id == each.output.id]
+            if now and now[0].todo is each.output.todo:
+                _record(keeper, task, each)
+        for p in {each.output.p for each in kept}:
+            _follow(keeper, task, p)
+
+
+def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
+    """Record what has become of one output."""
+    output = kept.output
+    if kept.trouble:
+        _in_trouble(keeper, task, output, kept.trouble)
+    elif kept.bad:
+        keeper.store.move_pieces(task.id, [Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT)])
+    elif output.todo is Todo.STORE:
+        keeper.store.is_stored(output, kept.place)
+    else:
+        stream = next(each for each in task.streams if each["name"] == output.stream)
+        keeper.store.set_output(output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0)
+
+
+def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:
+    """Try again later; nothing waits for a task that is being cancelled: the file stays where it is."""
+    now = keeper.store.task(task.id)
+    if now and now.state is TaskState.CANCELLING and output.todo is Todo.STORE:
+        keeper.store.set_output(output.id, todo=Todo.NOTHING, reason=f"not stored: {why}")
+        return
+    pause = min(AGAIN_SECONDS * 2**output.tries, LONGEST_PAUSE)
+    due = keeper.clock.steady() + pause
+    keeper.store.set_output(output.id, reason=why, tries=output.tries + 1, due=due)
+    if why != output.reason:
+        log.warning("task %s: output %s of piece %d is not kept: %s", task.name, output.stream, output.p, why)
+
+
+def _follow(keeper: Keeper, task: Task, p: int) -> None:
+    """Let a piece be completed once all of it is read; once nothing is left to do, its wave is followed again."""
+    piece, todo = keeper.store.piece(task.id, p), {each.todo for each in keeper.store.outputs_of(task.id, p)}
+    if piece is None:
+        return
+    if piece.state is PieceState.SENT and Todo.READ not in todo:
+        keeper.store.move_pieces(task.id, [Ended(p, PieceState.COMPLETED)])
+    if todo <= {Todo.NOTHING}:
+        waves = [each for each in keeper.store.live_waves(task.id) if not each.t and each.w == piece.wave]
+        if waves and not keeper.store.any_output_to_do(task.id, piece.wave):
+            keeper.store.set_wave(waves[0], version=-1)

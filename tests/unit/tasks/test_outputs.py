@@ -1,0 +1,286 @@
+"""What pieces bring into output pools: exactly once is judged by the files in the store, and the diary of payloads."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import Ground, a_list, whole
+
+EVENTS = (
+    'request = { job_type = "executable", executable = "/bin/echo", arguments = ["$FirstEvent", "$LastEvent"], '
+    'outputs = ["*.dat", "*.json"] }'
+)
+
+
+def text(store: object, more: str = "", many: int = 12) -> str:
+    return f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = {many}, events_per_piece = 2, campaigns = 2 }} ]
+        output = [ {{ name = "gen", files = "*.dat", store = "{store}" {more} }} ]
+        """
+
+
+@pytest.fixture
+def ground(tmp_path, monkeypatch):
+    made = Ground(tmp_path, monkeypatch)
+    made.brings = lambda words: {f"{words[0]}.dat": f"{words[0]} to {words[1]}\n".encode()}
+    return made
+
+
+@pytest.fixture
+def store(tmp_path):
+    place = tmp_path / "store"
+    place.mkdir()
+    return place
+
+
+def stored(place):
+    return {path.name: path.read_text() for path in sorted(place.iterdir())}
+
+
+FIRSTS = range(1, 13, 2)
+STORED = {f"t-{p:07}-{first}.dat": f"{first} to {first + 1}\n" for p, first in enumerate(FIRSTS)}
+
+
+def test_outputs_are_stored_under_their_names(ground, store):
+    ground.start(text(store))
+    ground.until(lambda: ground.counts("pieces").get("ready") == 6 or len(ground.batch.tasks) == 6)
+    assert ground.counts("output gen") == {"promised": 6}
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == STORED
+    assert ground.counts("output gen") == {"stored": 6}
+    (output,) = ground.store.outputs_of(1, 3)
+    assert (output.name, output.place, output.bytes) == ("7.dat", str(store / "t-0000003-7.dat"), 7)
+
+
+def test_without_a_store_outputs_stay_in_the_work_directory(ground, store):
+    ground.start(text(store).replace(f', store = "{store}"', ""))
+    ground.until_state(TaskState.FINISHED)
+    places = [ground.store.outputs_of(1, p)[0].place for p in range(6)]
+    assert [Path(each).read_text() for each in places] == list(STORED.values())
+    assert ground.counts("output gen") == {"verified": 6}
+
+
+@pytest.mark.parametrize(("each", "brought"), [(1, 0), (1, 2), (3, 2)])
+def test_29_too_few_or_too_many_files_fail_the_piece(ground, store, each, brought):
+    ground.brings = lambda words: {f"{words[0]}.{n}.dat": b"x" for n in range(brought)}
+    ground.start(text(store, f", each = {each}", many=4))
+    ground.until_state(TaskState.FINISHED)
+    assert ground.task().outcome == "with failures"
+    reasons = {each.reason for each in ground.store.failed_pieces(1)}
+    assert reasons == {f"promised {each} *.dat, brought {brought}"}
+    assert ground.counts("output gen") == {"broken": 2 * each}
+    assert stored(store) == {}
+    ground.brings = lambda words: {f"{words[0]}.{n}.dat": b"x" for n in range(each)}
+    ground.ask("retry")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.task().outcome == "completed"
+    assert len(stored(store)) == 2 * each
+    assert len(set(ground.seeds)) == 4
+
+
+def test_what_lacks_outputs_is_recovered(ground, store):
+    ground.brings = lambda _: {}
+    ground.start(text(store, many=4))
+    ground.until_state(TaskState.FINISHED)
+    ground.brings = lambda words: {f"{words[0]}.dat": b"x"}
+    ground.ask("recover", parameters={"events_per_piece": 1})
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert sorted(stored(store)) == [f"t-{p:07}-{p - 1}.dat" for p in range(2, 6)]
+    assert ground.counts("output gen") == {"replaced": 2, "stored": 4}
+
+
+def test_30_only_the_output_of_the_attempt_that_counts_is_stored(ground, store):
+    ground.start(text(store, many=4))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    ground.batch.finish("1", 1, code=None, signal=9, files=[("1.dat", b"half")])
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == {name: STORED[name] for name in ("t-0000000-1.dat",)} | {"t-0000001-3.dat": "3 to 4\n"}
+
+
+def test_any_number_of_files(ground, store):
+    ground.brings = lambda words: {f"{n}.dat": b"x" for n in range(int(words[0]) // 2)}
+    ground.start(text(store, ', each = "any"', many=8))
+    ground.until_state(TaskState.FINISHED)
+    assert sorted(stored(store)) == [
+        f"t-000000{p}-{n}.dat" for p, n in [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
+    ]
+    assert ground.counts("output gen") == {"withdrawn": 1, "stored": 6}
+    assert ground.task().outcome == "completed"
+
+
+def test_a_file_tells_about_an_output(ground, store):
+    about = {"events": 2, "runs": {"7": [1, 2]}, "colour": "red"}
+    ground.brings = lambda words: {"1.dat": b"x", "1.dat.json": json.dumps(about).encode()}
+    ground.start(text(store, ', about = ".json"', many=4))
+    ground.until_state(TaskState.FINISHED)
+    assert ground.store.outputs_of(1, 0)[0].record == {"events": 2, "runs": {"7": [1, 2]}}
+    assert sorted(stored(store)) == ["t-0000000-1.dat", "t-0000001-1.dat"]
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"1.dat": b"x", "1.dat.json": b"{"}, "1.dat.json: no JSON: "),
+        ({"1.dat": b"x", "1.dat.json": b"[]"}, "1.dat.json: no table of facts"),
+        ({"1.dat": b"x"}, "promised 1.dat.json about 1.dat, brought none"),
+    ],
+)
+def test_a_file_about_an_output_that_makes_no_sense_fails_the_piece(ground, store, files, why):
+    ground.brings = lambda _: files
+    ground.start(text(store, ', about = ".json"', many=4))
+    ground.until_state(TaskState.FINISHED)
+    assert all(each.reason.startswith(why) for each in ground.store.failed_pieces(1))
+    assert ground.counts("output gen") == {"broken": 2}
+    assert stored(store) == {}
+
+
+def test_another_file_of_that_name_is_never_replaced(ground, store):
+    (store / "t-0000001-3.dat").write_text("another's")
+    ground.start(text(store))
+    ground.until(lambda: ground.work() or ground.counts("output gen").get("stored") == 5)
+    (trouble,) = ground.store.outputs_in_trouble(1, 9)
+    assert trouble.reason == f"{store}/t-0000001-3.dat is there with other content"
+    assert ground.task().state is TaskState.RUNNING
+    assert stored(store)["t-0000001-3.dat"] == "another's"
+    (store / "t-0000001-3.dat").unlink()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=30.0)
+    assert stored(store) == STORED
+
+
+@pytest.mark.parametrize("call", ["link", "fsync"])
+def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, call):
+    from jim.tasks import storing
+
+    class Killed(BaseException):
+        pass
+
+    real = getattr(os, call)
+
+    def killing(*arguments, **more):
+        real(*arguments, **more)
+        raise Killed
+
+    ground.start(text(store, many=4))
+    with monkeypatch.context() as patch:
+        patch.setattr(storing.os, call, killing)
+        with pytest.raises(Killed):
+            ground.until_state(TaskState.FINISHED)
+    ground.restart()
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == dict(list(STORED.items())[:1]) | {"t-0000001-3.dat": "3 to 4\n"}
+    assert ground.counts("output gen") == {"stored": 2}
+
+
+def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
+    from jim.tasks import storing
+
+    real = os.link
+
+    def full(source, target):
+        if store == target.parent:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(source, target)
+
+    ground.start(text(store))
+    with monkeypatch.context() as patch:
+        patch.setattr(storing.os, "link", full)
+        ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 6)
+        ground.go(5, 5.0)
+        ground.restart()
+    assert stored(store) == {}
+    ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=30.0)
+    assert stored(store) == STORED
+    assert ground.task().outcome == "completed"
+
+
+def test_48_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
+    ground.create(text(store))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    assert stored(store) == {}
+    assert ground.counts("output gen") == {}
+
+
+def test_47_a_test_without_its_outputs_fails(ground, store):
+    ground.brings = lambda _: {}
+    ground.create(text(store))
+    ground.ask("test")
+    ground.until(lambda: ground.work() or ground.task().state is TaskState.CONFIGURED)
+    assert ground.task().reason.endswith(".0: promised 1 *.dat, brought 0")
+    assert ground.counts("output gen") == {}
+
+
+def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, store):
+    ground.start(text(store))
+    ground.until(lambda: len(ground.batch.tasks) == 6)
+    (store / "t-0000000-1.dat").write_text("another's")
+    ground.begin()
+    ground.batch.finish("1", 1, files=[("1.dat", b"x")], extra=f"file 1 {X} 1.dat\n")
+    ground.ask("cancel")
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=5.0)
+    assert stored(store) == {"t-0000000-1.dat": "another's"}
+    assert whole([(1, 2)], 1, 2)
+
+
+X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("name = 'X', files = '*.dat'", "output.name: 'X': a name has 1 to 48 of a-z, 0-9 and -"),
+        ("name = 'x'", "output.files: missing: say which files of a piece are meant"),
+        (
+            "name = 'x', files = 'x.txt'",
+            "output.files: 'x.txt': the job type brings only stdout, stderr, \\*.dat, \\*.json",
+        ),
+        ("name = 'x', files = '*', each = 0", "output.each: 0: must be 1 or more"),
+        ("name = 'x', files = '*', each = 'all'", 'output.each: expected a whole number, or "any"'),
+        ("name = 'x', files = '*', fles = 1", "output.fles: unknown; did you mean 'files'?"),
+        ("name = 'x', files = '*', store = '/nonexistent/x'", "output.store: /nonexistent/x: no such directory"),
+        ("name = 'x', files = '*', as = '$Name'", "output.as: '\\$Name': without \\$Piece and \\$Name, two files"),
+        ("name = 'x', files = '*', as = '$Nme'", "output.as: '\\$Nme': it may have \\$Task, \\$Piece"),
+        ("name = 'x', files = '*', as = 'a/$Piece-$Name'", "output.as: .*: a name in the directory that store says"),
+        ("name = 'x', files = '*', expects = { size = 1 }", "output.expects: expected { events = N }"),
+        ("name = 'x', files = '*' }, { name = 'x', files = 'y*'", "output.name: 'x' is the name of two outputs"),
+    ],
+)
+def test_59_what_is_wrong_in_an_output_is_told(ground, words, why):
+    wrong = f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = 10 }} ]
+        output = [ {{ {words} }} ]
+        """
+    with pytest.raises(BadRequest, match=why.replace("(", "\\(")):
+        ground.create(wrong)
+    assert ground.store.tasks() == []
+
+
+def test_other_splits_of_files_bring_outputs_too(ground, store, tmp_path):
+    ground.brings = lambda words: {"out.dat": words[0].encode()}
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        request = {{ job_type = "executable", executable = "/bin/cat", arguments = ["$InputFiles"], outputs = ["*"] }}
+        source = [ {{ list = "{a_list(tmp_path, *"abcde")}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
+        output = [ {{ name = "out", files = "out.dat", store = "{store}", as = "$Piece.$Name" }} ]
+        """
+    )
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == {"0000000.out.dat": "a,b", "0000001.out.dat": "c,d", "0000002.out.dat": "e"}
