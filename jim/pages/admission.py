@@ -21,7 +21,7 @@ from jim.pages.tokens import Role, Tokens
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
 OPEN = "healthz"  # the one endpoint that needs no session
-DOING = "do"  # the one endpoint that takes a form
+DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
@@ -84,7 +84,7 @@ def _require_sound(access: Access | Proxied) -> None:
 def _require_method() -> None:
     """Refuse what is sent to a page that can only be read; an address of nothing is answered like one later."""
     nowhere = isinstance(request.routing_exception, NotFound)
-    if request.method in ("GET", "HEAD") or (request.method == "POST" and (nowhere or request.endpoint == DOING)):
+    if request.method in ("GET", "HEAD") or (request.method == "POST" and (nowhere or request.endpoint in DOING)):
         return
     raise Refused(405, "this page can only be read", Allow="GET, HEAD")
 

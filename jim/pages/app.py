@@ -46,7 +46,7 @@ from jim.site import file as site_file
 log = logging.getLogger(__name__)
 ROUTES = (
     *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
-    *("health", "control", "tasks", "task", "task_parts"),
+    *("health", "control", "tasks", "task", "task_parts", "task_control"),
 )
 OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
@@ -305,7 +305,7 @@ def _finish(pages: Pages, response: Response) -> Response:
     response.headers.add("Vary", "Accept, Authorization, Cookie")
     took = time.monotonic() - g.get("began", time.monotonic())
     pages.measured.add(request.endpoint or "none", response.status_code, took)
-    refused = request.endpoint == DOING and response.status_code != 303
+    refused = request.endpoint in DOING and response.status_code != 303
     about = f"{request.method} {shown.visible(request.path)} {response.status_code}"
     log.log(logging.WARNING if refused else logging.INFO, "%s %.0f ms %s", about, 1000 * took, _user(pages))
     return response

@@ -122,7 +122,15 @@ TASKS = (
 )
 KEEPER = {"jim.keeper"} | DOORS | IDEALIZER | TASKS
 READING = (
-    {"jim.reading", "jim.doors.inbox", "jim.work", "jim.request", "jim.tasks.on_waves", "jim.tasks.throttle"}
+    {
+        "jim.reading",
+        "jim.doors.inbox",
+        "jim.work",
+        "jim.request",
+        "jim.tasks.on_waves",
+        "jim.tasks.throttle",
+        "jim.tasks.effects",
+    }
     | STATUSDB
     | WORKDIR
 )

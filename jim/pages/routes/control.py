@@ -76,7 +76,7 @@ def add(app: Flask, pages: Pages) -> None:
     rule = in_full(f"/jobs/<G>/control/<any({','.join(FIELDS)}):verb>")
     app.add_url_rule(rule, "control", lambda number, verb: confirm(pages, number, verb))
     app.add_url_rule(f"{rule}.json", "control.json", lambda number, verb: told(pages, number, verb))
-    app.add_url_rule(f"{rule}/do", DOING, lambda number, verb: do(pages, number, verb), methods=["GET", "POST"])
+    app.add_url_rule(f"{rule}/do", DOING[0], lambda number, verb: do(pages, number, verb), methods=["GET", "POST"])
 
 
 def confirm(pages: Pages, number: int, verb: str) -> Response:
@@ -95,17 +95,17 @@ def told(pages: Pages, number: int, verb: str) -> Response:
         would = effect(view, asked.verb, asked.target, asked.more)
     fields = {**asked.given, "shown": json.dumps(would.hit), "form": pages.forms.made(g.client)}
     facts = {"target": asked.target, "late": would.late, "words": would.words, "hit": dict(would.hit), "form": fields}
-    return _never_kept(Response(as_json(facts).body, content_type="application/json"))
+    return never_kept(Response(as_json(facts).body, content_type="application/json"))
 
 
 def do(pages: Pages, number: int, verb: str) -> Response:
     """Leave the wish, if no more local jobs would be hit than the page has shown."""
     require_control()
-    _require_own_form(pages)
+    require_own_form(pages)
     asked = _asked(verb, number, request.form)
     if not asked.whole:
         raise BadRequest(f"{verb} needs {', '.join(NEEDED[asked.verb])}")
-    shown = _numbers(request.form.get("shown", ""))
+    shown = numbers(request.form.get("shown", ""))
     with pages.viewing(DOCUMENT_SECONDS) as view:
         would, state = effect(view, asked.verb, asked.target, asked.more), view.site.state
     if would.late or grown(shown, would.hit):
@@ -118,7 +118,7 @@ def do(pages: Pages, number: int, verb: str) -> Response:
     return response  # type: ignore[no-any-return]
 
 
-def _require_own_form(pages: Pages) -> None:
+def require_own_form(pages: Pages) -> None:
     """Refuse what does not come from the form of a page of this session."""
     if request.method != "POST":
         raise Refused(405, "this address takes only the form of its page; nothing was done", Allow="POST")
@@ -160,7 +160,7 @@ def _fits(name: str, value: str) -> bool:
     return len(value) <= LONGEST
 
 
-def _numbers(text: str) -> dict[str, int]:
+def numbers(text: str) -> dict[str, int]:
     """Read the numbers that the page has shown."""
     try:
         return {str(name): int(count) for name, count in json.loads(text).items()}
@@ -172,7 +172,7 @@ def _shown(pages: Pages, asked: Asked, again: str = "", status: int = 200) -> Re
     with pages.viewing(DOCUMENT_SECONDS) as view:
         would = effect(view, asked.verb, asked.target, asked.more) if asked.whole else None
         made = pages.html(view, "control.html", **_facts(pages, view, asked, would, again))
-    return _never_kept(Response(made.body, status, content_type=made.kind))
+    return never_kept(Response(made.body, status, content_type=made.kind))
 
 
 def _facts(pages: Pages, view: View, asked: Asked, would: Effect | None, again: str) -> dict[str, Any]:
@@ -191,6 +191,7 @@ def _facts(pages: Pages, view: View, asked: Asked, would: Effect | None, again: 
     }
 
 
-def _never_kept(response: Response) -> Response:
+def never_kept(response: Response) -> Response:
+    """Let no browser keep an answer that has the token of a form."""
     response.headers["Cache-Control"] = "private, no-store"
     return response

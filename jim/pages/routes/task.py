@@ -13,6 +13,7 @@ from jim.pages.live import Made
 from jim.reading import filters, task_facts, task_lists, task_pace, task_waits, task_words, tasks
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts
+from jim.reading.task_effects import offered
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
 
@@ -46,6 +47,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "record": record,
         "told": task_words,
         "waits": list(task_waits.waits(view, task)),
+        "offered": [each.value for each in offered(view, task)] if pages.access.controls else (),
         "sources": task_facts.sources(view, task),
         "groups": groups,
         "failures": shown,

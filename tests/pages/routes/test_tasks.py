@@ -11,73 +11,28 @@ import pytest
 from jim import cli
 from jim.tasks.effects import TaskVerb
 from tests.pages.browser import Person
-from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list
-
-MC = f"""\
-[[task]]
-name = "mc"
-summary = "ten events"
-{EVENTS}
-source = [ {{ events = 10, events_per_piece = 3, campaigns = 2 }} ]
-"""
-FILES = """\
-[[task]]
-name = "files"
-{SH}
-source = [ {{ list = "{list}", group = 'run(\\d+)' }} ]
-split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
-"""
+from tests.pages.routes.conftest import MC
+from tests.unit.tasks.ground import Ground
 
 
-@pytest.fixture
-def world(tmp_path, monkeypatch) -> Ground:
-    """A keeper driven by hand, whose state directory the pages read."""
-    made = Ground(tmp_path, monkeypatch)
-    monkeypatch.setenv("JIM_STATE", str(made.site.state))
-    monkeypatch.delenv("JIM_SITE", raising=False)
-    monkeypatch.setattr("jim.reading.view.Clock", lambda: made.clock)
-    return made
-
-
-@pytest.fixture
-def person(world: Ground) -> Person:
-    """Somebody who is logged in."""
-    return Person(world)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def failing(world: Ground, tmp_path) -> Ground:
-    """A task of five files in two groups: one piece has failed, one waits to be full, two are completed."""
-    names = a_list(tmp_path, "run1_a", "run1_b", "run1_c", "run2_a", "run2_b")
-    world.start(FILES.format(list=names, SH=SH), "files")
-    world.until(lambda: len(world.batch.tasks) == 3)
-    world.begin()
-    first, *others = world.batch.tasks
-    world.batch.finish(*first, code=3)
-    for each in others:
-        world.batch.finish(*each, code=0)
-    world.until(lambda: world.counts("pieces", "files") == {"completed": 2, "failed": 1})
-    return world
-
-
-def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, person: Person, capsys) -> None:
+def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, reader: Person, capsys) -> None:
     world.create(MC)
     world.ask(TaskVerb.START, "mc", untested=True)
     world.until(lambda: world.batch.tasks)
     world.create(MC.replace('"mc"', '"other"'), "other.toml")
-    told = person.json("/tasks.json")
+    told = reader.json("/tasks.json")
     assert cli.main(["task", "status", "--json"]) == 0
     assert {each["name"]: each for each in told["tasks"]} == {
         each["name"]: each for each in json.loads(capsys.readouterr().out)
     }
     assert ([each["name"] for each in told["tasks"]], told["shown_of"], told["next"]) == (["other", "mc"], 2, None)
-    page = person.page("/tasks")
+    page = reader.page("/tasks")
     mc = next(row for row in page.rows if row[0].strip() == "mc")
     assert [" ".join(cell.split()) for cell in mc][:6] == [
         *("mc", "running", "2", "0 of 4 completed", "4 (4 queued)", "1,000 of 1,000, steady"),
     ]
     assert "/tasks/mc" in page.links()
-    rows = list(csv.DictReader(io.StringIO(person.get("/tasks.csv").text)))
+    rows = list(csv.DictReader(io.StringIO(reader.get("/tasks.csv").text)))
     assert [(row["name"], row["state"], row["pieces sent"]) for row in rows] == [
         ("other", "configured", "0"),
         ("mc", "running", "4"),
@@ -100,24 +55,24 @@ def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, pe
     ],
 )
 def test_filters_and_orders_show_the_same_rows_on_the_page_and_in_json_page_by_page(
-    world: Ground, person: Person, query: str, names: list[str]
+    world: Ground, reader: Person, query: str, names: list[str]
 ) -> None:
     for name in "abc":
         world.create(MC.replace('"mc"', f'"{name}"').replace("ten events", f"ten events {name * 3}"), f"{name}.toml")
         world.clock.now += 1
     world.ask(TaskVerb.START, "a", untested=True)
     world.go(3)
-    assert [each["name"] for each in person.json(f"/tasks.json?{query}")["tasks"]] == names
-    assert [row[0].strip() for row in person.page(f"/tasks?{query}").rows if row[0].strip() in "abc"] == names
+    assert [each["name"] for each in reader.json(f"/tasks.json?{query}")["tasks"]] == names
+    assert [row[0].strip() for row in reader.page(f"/tasks?{query}").rows if row[0].strip() in "abc"] == names
     found, where = [], f"/tasks.json?{query}&limit=1"
     while where:
-        told = person.json(where)
+        told = reader.json(where)
         found += [each["name"] for each in told["tasks"]]
         where = told["next"]
     assert found == names
 
 
-def test_each_page_of_a_task_shows_what_the_command_line_shows(failing: Ground, person: Person, capsys) -> None:
+def test_each_page_of_a_task_shows_what_the_command_line_shows(failing: Ground, reader: Person, capsys) -> None:
     for words, path in (
         ("show files", "/tasks/files"),
         ("explain files", "/tasks/files/explain"),
@@ -125,8 +80,8 @@ def test_each_page_of_a_task_shows_what_the_command_line_shows(failing: Ground, 
         ("explain files/1", "/tasks/files/1/explain"),
     ):
         assert cli.main(["task", *words.split(), "--json"]) == 0
-        assert person.json(f"{path}.json") == json.loads(capsys.readouterr().out)
-    page = person.page("/tasks/files")
+        assert reader.json(f"{path}.json") == json.loads(capsys.readouterr().out)
+    page = reader.page("/tasks/files")
     text = page.text
     assert "2 of 3 completed" in text
     assert "exit 3" in text
@@ -140,13 +95,13 @@ def test_each_page_of_a_task_shows_what_the_command_line_shows(failing: Ground, 
     ]
 
 
-def test_from_a_reason_to_the_log_of_a_piece(failing: Ground, person: Person) -> None:
-    where = next(link for link in person.page("/tasks/files").links() if "reason=" in link)
-    page = person.page(where)
+def test_from_a_reason_to_the_log_of_a_piece(failing: Ground, reader: Person) -> None:
+    where = next(link for link in reader.page("/tasks/files").links() if "reason=" in link)
+    page = reader.page(where)
     row = next(row for row in page.rows if row[0].strip() == "files/0")
     assert [" ".join(cell.split()) for cell in row][1:5] == ["failed", "1", "1", "1.0 stderr"]
     assert {"/tasks/files/0", "/jobs/1/0", "/jobs/1/0/log/stderr"} <= {*page.links()}
-    piece = person.page("/tasks/files/0")
+    piece = reader.page("/tasks/files/0")
     assert [row[:2] for row in piece.rows if row[0].startswith("run")] == [
         ["run1_a", "all of it"],
         ["run1_b", "all of it"],
@@ -167,14 +122,14 @@ def test_from_a_reason_to_the_log_of_a_piece(failing: Ground, person: Person) ->
         ("state=late", []),
     ],
 )
-def test_items_are_listed_by_name(failing: Ground, person: Person, query: str, names: list[str]) -> None:
-    told = person.json(f"/tasks/files/items.json?{query}")
+def test_items_are_listed_by_name(failing: Ground, reader: Person, query: str, names: list[str]) -> None:
+    told = reader.json(f"/tasks/files/items.json?{query}")
     assert ([each["name"] for each in told["items"]], told["shown_of"]) == (names, len(names))
-    rows = [row[0].strip() for row in person.page(f"/tasks/files/items?{query}").rows]
+    rows = [row[0].strip() for row in reader.page(f"/tasks/files/items?{query}").rows]
     assert [name for name in rows if name.startswith("run")] == names
     found, where = [], f"/tasks/files/items.json?{query}&limit=1"
     while where:
-        page = person.json(where)
+        page = reader.json(where)
         found += [each["name"] for each in page["items"]]
         where = page["next"]
     assert found == names
@@ -188,28 +143,28 @@ def test_items_are_listed_by_name(failing: Ground, person: Person, query: str, n
         ("reason=exit 3&state=completed", []),
     ],
 )
-def test_pieces_are_listed_by_number(failing: Ground, person: Person, query: str, numbers: list[int]) -> None:
-    told = person.json(f"/tasks/files/pieces.json?{query}")
+def test_pieces_are_listed_by_number(failing: Ground, reader: Person, query: str, numbers: list[int]) -> None:
+    told = reader.json(f"/tasks/files/pieces.json?{query}")
     assert [each["piece"] for each in told["pieces"]] == numbers
-    rows = [row[0].strip() for row in person.page(f"/tasks/files/pieces?{query}").rows[1:]]
+    rows = [row[0].strip() for row in reader.page(f"/tasks/files/pieces?{query}").rows[1:]]
     assert rows == [f"files/{number}" for number in numbers]
 
 
-def test_waves_are_folded_into_tasks_until_somebody_asks_for_them(failing: Ground, person: Person) -> None:
-    page = person.page("/jobs")
+def test_waves_are_folded_into_tasks_until_somebody_asks_for_them(failing: Ground, reader: Person) -> None:
+    page = reader.page("/jobs")
     assert page.ids() == []
     assert next(row for row in page.rows if row[0].strip() == "files")
     unfolded = next(link for link in page.links() if "waves=yes" in link)
-    assert person.page(unfolded).ids() == ["1"]
-    assert person.page("/jobs?task=files").ids() == ["1"]
-    assert person.page("/jobs?type=executable").ids() == ["1"], "whoever looks for grid jobs finds those of tasks, too"
-    assert [each["id"] for each in person.json("/jobs.json")["jobs"]] == [1]
-    assert person.get("/jobs?task=nothing").status_code == 404
-    assert "/tasks/files" in person.page("/jobs/1").links()
+    assert reader.page(unfolded).ids() == ["1"]
+    assert reader.page("/jobs?task=files").ids() == ["1"]
+    assert reader.page("/jobs?type=executable").ids() == ["1"], "whoever looks for grid jobs finds those of tasks, too"
+    assert [each["id"] for each in reader.json("/jobs.json")["jobs"]] == [1]
+    assert reader.get("/jobs?task=nothing").status_code == 404
+    assert "/tasks/files" in reader.page("/jobs/1").links()
 
 
-def test_what_is_not_there_is_not_found(failing: Ground, person: Person) -> None:
+def test_what_is_not_there_is_not_found(failing: Ground, reader: Person) -> None:
     for path in ("/tasks/nothing", "/tasks/nothing.json", "/tasks/files/3", "/tasks/nothing/items", "/tasks/nothing/0"):
-        assert person.get(path).status_code == 404, path
-    assert person.get("/tasks?state=runing").status_code == 400
-    assert person.get("/tasks?after=x").status_code == 400
+        assert reader.get(path).status_code == 404, path
+    assert reader.get("/tasks?state=runing").status_code == 400
+    assert reader.get("/tasks?after=x").status_code == 400

@@ -1,0 +1,158 @@
+"""Tells what a wish for a task will do, in words and in numbers: the same for the command line and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from jim.reading.quantities import how_many
+from jim.reading.tasks import Facts, facts
+from jim.reading.view import View
+from jim.statusdb.task_rows import ItemState, PieceState, Task
+from jim.tasks.effects import TaskVerb, pool_of, refusal, to_retry
+from jim.tasks.throttle import read
+
+SHOWN = 5  # pieces that are named
+Content = Mapping[str, Any]
+Told = tuple[str, dict[str, Any]]
+
+
+class Known(NamedTuple):
+    """What is known of a task before a wish is fulfilled."""
+
+    view: View
+    task: Task
+    facts: Facts
+
+    def pieces(self, state: PieceState) -> int:
+        """Count the pieces in a state."""
+        return self.facts.pieces.get(state, 0)
+
+
+def follow(task: Task) -> str:
+    """Return how to see what becomes of a wish."""
+    return f"`jim task explain {task.name}` shows the progress"
+
+
+def _at_first(task: Task) -> str:
+    return f"at most {read(task.throttle).first:,} pieces are on the way at first"
+
+
+def _test(known: Known, _: Content) -> Told:
+    number = known.task.tests + 1
+    return f"test {number} begins; {follow(known.task)}", {"test": number}
+
+
+def _start(known: Known, _: Content) -> Told:
+    limits = read(known.task.throttle)
+    more = f", and more while they end well, up to {limits.at_once:,}" if limits.at_once > limits.first else ""
+    words = f"starts; {_at_first(known.task)}{more}; `jim task status {known.task.name}` shows the progress"
+    return words, {"allowance": limits.allowance}
+
+
+def _pause(known: Known, content: Content) -> Told:
+    sent = known.pieces(PieceState.SENT)
+    becomes = ": what the batch system has goes on"
+    if content.get("kill"):
+        becomes = ": they are ended, and released again after `jim task resume`"
+    elif content.get("suspend"):
+        becomes = ": they are suspended"
+    return f"pauses; {how_many(sent, 'piece')} on the way{becomes if sent else ''}", {}
+
+
+def _resume(known: Known, _: Content) -> Told:
+    words = f"goes on; {how_many(known.pieces(PieceState.READY), 'piece')} ready; {_at_first(known.task)}"
+    return words, {"allowance": min(known.task.throttle["first"], known.task.throttle["at_once"])}
+
+
+def _throttle(known: Known, content: Content) -> Told:
+    before = {name: known.task.throttle[name] for name in content}
+    return ", ".join(f"{name} {before[name]:,} → {value:,}" for name, value in content.items()), {"before": before}
+
+
+def _retry(known: Known, content: Content) -> Told:
+    numbers, failed = to_retry(known.view.store, known.task, content), known.pieces(PieceState.FAILED)
+    named = ", ".join(f"{known.task.name}/{p}" for p in numbers[:SHOWN]) + ", …" * (len(numbers) > SHOWN)
+    verb = "is" if len(numbers) == 1 else "are"
+    words = f"{len(numbers):,} of {how_many(failed, 'failed piece')} {verb} tried again"
+    return f"{words}{f': {named}' if named else ''}", {"pieces": numbers}
+
+
+def _priority(known: Known, content: Content) -> Told:
+    before = known.task.priority
+    return f"priority {before} → {content['priority']}", {"before": before}
+
+
+def _cancel(known: Known, _: Content) -> Told:
+    sent = how_many(known.pieces(PieceState.SENT), "piece")
+    return f"is cancelled, with {sent} on the way; {follow(known.task)}", {}
+
+
+def _remove(known: Known, _: Content) -> Told:
+    items, pieces = sum(known.facts.items.values()), known.task.next_piece
+    words = f"is forgotten: {how_many(items, 'item')}, {how_many(pieces, 'piece')}"
+    return words, {"items": items, "pieces": pieces}
+
+
+def _pool(verb: TaskVerb) -> Callable[[Known, Content], Told]:
+    return lambda known, content: _of_pool(known, verb, content)
+
+
+def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
+    counts = known.view.store.task_counts(known.task.id, "items", content.get("group"))
+    waiting, late = counts.get(ItemState.AVAILABLE, 0), counts.get(ItemState.LATE, 0)
+    named = f"group {content['group']} " if "group" in content else ""
+    if verb is TaskVerb.REOPEN:
+        return f"{named}is open again; {how_many(late, 'late item')}", {"late": late}
+    words = "is closed" if verb is TaskVerb.CLOSE else "stays open"
+    planned = f"{how_many(waiting, 'item')} waited, and {'is' if waiting == 1 else 'are'} planned"
+    return f"{named}{words}; {planned}", {"waited": waiting}
+
+
+TOLD: dict[TaskVerb, Callable[[Known, Content], Told]] = {
+    TaskVerb.TEST: _test,
+    TaskVerb.START: _start,
+    TaskVerb.PAUSE: _pause,
+    TaskVerb.RESUME: _resume,
+    TaskVerb.THROTTLE: _throttle,
+    TaskVerb.RETRY: _retry,
+    TaskVerb.PRIORITY: _priority,
+    TaskVerb.CANCEL: _cancel,
+    TaskVerb.REMOVE: _remove,
+    TaskVerb.CLOSE: _pool(TaskVerb.CLOSE),
+    TaskVerb.REOPEN: _pool(TaskVerb.REOPEN),
+    TaskVerb.FLUSH: _pool(TaskVerb.FLUSH),
+}
+OFFERED = (  # by pages: each needs no more than a few numbers
+    *(TaskVerb.TEST, TaskVerb.START, TaskVerb.PAUSE, TaskVerb.RESUME, TaskVerb.THROTTLE, TaskVerb.PRIORITY),
+    *(TaskVerb.RETRY, TaskVerb.FLUSH, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.CANCEL),
+)
+
+
+class TaskEffect(NamedTuple):
+    """What a wish for a task would do: why nothing; else how much it concerns, by what, and words."""
+
+    late: str
+    hit: Mapping[str, int]
+    words: str
+
+
+def effect(view: View, verb: TaskVerb, task: Task, content: Content) -> TaskEffect:
+    """Return what a wish would do now."""
+    if late := refusal(task, verb, content, pool_of(view.store, task)):
+        return TaskEffect(late, {}, "")
+    known = Known(view, task, facts(view, task))
+    words, numbers = TOLD[verb](known, content)
+    hit = {"on the way": known.pieces(PieceState.SENT)} if verb in (TaskVerb.PAUSE, TaskVerb.CANCEL) else {}
+    if verb is TaskVerb.RETRY:
+        hit = {"tried again": len(numbers["pieces"])}
+    return TaskEffect("", hit, words)
+
+
+def offered(view: View, task: Task) -> list[TaskVerb]:
+    """Return the wishes for a task that may change something."""
+    pool, any_content = pool_of(view.store, task), {"untested": True}
+    fitting = [verb for verb in OFFERED if not refusal(task, verb, any_content, pool)]
+    if not pool.closed:
+        fitting = [verb for verb in fitting if verb is not TaskVerb.REOPEN]
+    return fitting
