@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from jim.errors import JimError
 
@@ -35,6 +37,28 @@ def foreign(what: str) -> Iterator[None]:
         raise
     except BaseException as error:  # SystemExit, and exceptions that a library keeps apart, as asyncio does
         raise JimError(f"{what}: {type(error).__name__}: {error}{_place(error)}") from error
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise a `TimeoutError` in code that takes longer: it must not stop the loop of a keeper.
+
+    Only a main thread can be interrupted; in others, the code has all the time that it takes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> NoReturn:
+        raise TimeoutError(f"it took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # again and again: the code may pass over an exception
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _place(error: BaseException) -> str:

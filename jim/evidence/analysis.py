@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-from jim.errors import JimError
+from jim.attempts.rules import LONGEST_DELAY, MOST_TIMES
+from jim.errors import JimError, shown
 from jim.evidence.exit_record import FATAL, HOLD, RECOVERABLE, ExitRecord
 from jim.model import NOTHING, Kind, Witness
-from jim.plugins import foreign, function
+from jim.plugins import foreign, function, within
 
 USUAL = "jim.evidence.analysis.usual"
+LONGEST_SECONDS = 5.0  # that an analyser may take: the keeper does nothing else meanwhile
+LONGEST_WHY = 1_000
 
 
 class Action(Enum):
@@ -89,12 +92,25 @@ def analyser(name: str, own: str = "") -> Analyser:
     return found
 
 
-def decide(name: str, own: str, failed: Failed) -> Decision:
-    """Ask an analyser; if it raises an error, use the usual one and say so."""
+def decide(name: str, own: str, failed: Failed, seconds: float = LONGEST_SECONDS) -> Decision:
+    """Ask an analyser; if it raises an error, takes too long or makes no sense, use the usual one and say so."""
     try:
-        with foreign("it failed"):
-            decision = Decision(*analyser(name, own)(failed))  # a plain tuple does, too
-            decision = decision._replace(action=Action(decision.action), why=" ".join(str(decision.why).split()))
+        asked = analyser(name, own)
+        with foreign("it failed"), within(seconds):
+            decision = _checked(Decision(*asked(failed)))  # a plain tuple does, too
     except (JimError, OSError) as error:
         return Decision(usual(failed).action, f"{name or USUAL} could not decide: {error}")
     return decision._replace(why=decision.why and f"{decision.why} ({name})") if name else decision
+
+
+def _checked(found: Decision) -> Decision:
+    """Refuse a decision that the keeper cannot follow, and write its reason in one line."""
+    change, delay, times = found.change, found.delay, found.times
+    if not (isinstance(change, Mapping) and all(isinstance(each, str) for each in change)):
+        raise JimError(f"change: expected a table of attributes, found {shown(change)}")
+    if delay is not None and not (type(delay) in (int, float) and 0 <= delay <= LONGEST_DELAY):
+        raise JimError(f"delay: expected seconds from 0 to {LONGEST_DELAY:,.0f}, found {shown(delay)}")
+    if times is not None and not (type(times) is int and 1 <= times <= MOST_TIMES):
+        raise JimError(f"times: expected 1 to {MOST_TIMES}, found {shown(times)}")
+    why = " ".join(str(found.why or "").split())
+    return found._replace(action=Action(found.action), why=why[:LONGEST_WHY])

@@ -91,6 +91,8 @@ class _Reader:
             self.expect("=", f"after {name}")
             value = self.value(depth)
             if not self.sign(";") and self.kind != "end" and self.word != last:
+                if plain(name) in dirac_names.USELESS:  # an expression
+                    raise languages.fault(self.text, at, f"{name}: {dirac_names.USELESS[plain(name)]}")
                 raise self.fault(f"expected ; after the value of {name}, found {self.word[:40]!r}; texts need quotes")
             found.append(_said(name, at, value))
         return found

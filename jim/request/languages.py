@@ -119,7 +119,8 @@ def _value(name: str, one: Said, declared: Attribute) -> Any:
     if declared.kind in ("list", "lists", "records"):
         return one.values
     if one.text is None:
-        found = f"{len(one.values)} values; put the text in quotes" if one.values else "nothing"
+        several = "a list" if len(one.values) == 1 else f"{len(one.values)} values"
+        found = f"{several}; put the text in quotes" if one.values else "nothing"
         raise BadRequest(f"expected one value, found {found} ({declared.help})", name)
     return meant(name, one.text, declared)
 

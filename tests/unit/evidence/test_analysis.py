@@ -14,7 +14,7 @@ from jim.errors import JimError
 from jim.evidence.analysis import Action, Decision, Failed, analyser, decide, usual
 from jim.handlers.parametric import Parametric
 from jim.jobs import HELD
-from jim.model import Batch, Kind, State, Witness
+from jim.model import NOTHING, Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
 from jim.statusdb.sqlite import Store
@@ -79,6 +79,34 @@ def raises(failed):
 
 def long_winded(failed):
     return Decision(Action.HOLD, "look at it:\\n\\n  twice")
+
+
+ODD = [
+    Decision(Action.HOLD, "", 7),
+    Decision(Action.HOLD, "", {3: 4}),
+    Decision(Action.HOLD, "", delay="soon"),
+    Decision(Action.HOLD, "", delay=float("nan")),
+    Decision(Action.HOLD, "", delay=-1),
+    Decision(Action.HOLD, "", delay=1e300),
+    Decision(Action.HOLD, "", times="often"),
+    Decision(Action.HOLD, "", times=0),
+    Decision("fly"),
+    "HOLD",
+    None,
+]
+
+
+def odd(failed):
+    return ODD[failed.attempt]
+
+
+def asleep(failed):
+    import time
+    from contextlib import suppress
+
+    with suppress(Exception):  # it is told again
+        time.sleep(100)
+    time.sleep(100)
 """
 
 
@@ -125,6 +153,19 @@ def test_whatever_one_raises_the_keeper_goes_on(own: str, kind: int) -> None:
     assert "jim_own_site.analysis.raises could not decide: " in found.why
     assert "no idea" in found.why
     assert ("(analysis.py, line " in found.why) == (kind != 4)
+
+
+@pytest.mark.parametrize("kind", range(11))
+def test_a_decision_that_makes_no_sense_is_not_followed(own: str, kind: int) -> None:
+    found = decide("jim_own_site.analysis.odd", own, replace(failed(record(signal=9)), attempt=kind))
+    assert found[0] is Action.RETRY
+    assert found[2:] == (NOTHING, None, None)
+    assert "jim_own_site.analysis.odd could not decide: " in found.why
+
+
+def test_one_that_never_answers_is_interrupted(own: str) -> None:
+    found = decide("jim_own_site.analysis.asleep", own, failed(record(signal=9)), seconds=0.01)
+    assert found == Decision(Action.RETRY, "jim_own_site.analysis.asleep could not decide: it took longer than 0.01 s")
 
 
 def test_what_one_says_becomes_one_line_of_the_journal(own: str) -> None:
