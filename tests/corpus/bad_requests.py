@@ -190,7 +190,6 @@ JDL: list[tuple[str, str]] = [
     (L + 'OutputSandbox = {"a", §', "a value is missing"),
     (L + 'OutputSandbox = {"a"§', "} is missing"),
     (L + 'environment = [ A = "1"; §; ];', "expected the name of an attribute"),
-    (L + "Requirements = other.Cpu §> 3;", "expected ; after the value of Requirements"),
     (L + "Arguments = " + "{" * 17 + "§{", "nested more than 16 deep"),
     ('Executable = §"a;', "this quote is never closed"),
     ('Executable = §"a\nb";', "this quote is never closed"),
