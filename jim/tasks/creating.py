@@ -50,7 +50,7 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
     text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
     with _one_by_one(site.state):
         found = [(each | {"file_sha256": text}, kept.digest(each)) for each in specs]
-        new = [(spec, digest) for spec, digest in found if not _is_known(site, spec, digest)]
+        new = [(spec, digest) for spec, digest in found if not is_known(site, spec, digest)]
         told = [_kept(site, spec, digest) for spec, digest in new]
         left = _leave(site, told, by) if told else None
     return Taken([Created(spec, NEW if (spec, digest) in new else NOTHING) for spec, digest in found], left)
@@ -76,7 +76,7 @@ def _one_by_one(state: Path) -> Iterator[None]:
         yield
 
 
-def _is_known(site: Site, spec: Spec, digest: str) -> bool:
+def is_known(site: Site, spec: Spec, digest: str) -> bool:
     """Tell whether a task with this name and content is there; refuse another one that was started."""
     waiting = [each for each in _in_inbox(site.state) if each["name"] == spec["name"]]
     if waiting:

@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jim.handlers.base import Attributes, Handler
+from jim.errors import JimError
+from jim.handlers.base import SPLITTING, Attributes, Handler
 from jim.jobs import OF_TASK
 from jim.model import NOTHING, Piece
 from jim.site.file import Site
@@ -16,11 +17,14 @@ from jim.splitting.files_and_jobs import SplitJob, events_mask
 from jim.statusdb.pieces import as_json, pieces_as_lists
 from jim.statusdb.task_rows import Item, Task, Wave
 from jim.tasks.checks import sample
-from jim.tasks.cutting import job_of
+from jim.tasks.cutting import file_of, job_of
+from jim.work.parts import steps_around
 from jim.work.pieces import of_task, within_limits
+from jim.work.site_steps import OfEach, take
 
 LARGEST_PIECE = 3_500_000  # bytes; the inbox reads 4 MB
 DIGITS = 7
+FIXED = ("events", "splitter", "input_files")  # what steps must leave as it is: the pieces are planned
 
 
 class Load(NamedTuple):
@@ -67,19 +71,52 @@ def request_of(
 ) -> dict[str, Any]:
     """Return the checked request of a wave, with its pieces."""
     events = sum(each.record["events"][1] for each in loads if "events" in each.record)
-    handler, checked = sample(fixed(task.spec, fixes), site, events=events)
-    pieces = list(made(task.name, handler, checked, loads, site))
+    handler, asked = sample(fixed(task.spec, fixes), site, events=events)
+    checked = stepped({**asked, "key": key_of(task, wave)}, loads, task.spec["split"], site)
+    pieces = list(made(task.name, handler, checked, loads, task.spec["split"], site))
     named = {"name": task.name, "nonce": task.nonce, "wave": wave.w, "sha256": wave.sha256}
     named |= {"analyser": task.spec["analyser"]} if task.spec["analyser"] else {}
-    more = {"key": key_of(task, wave), "test": "yes" if wave.t else "no", "task": named}
+    more = {"test": "yes" if wave.t else "no", "task": named}
     more["name"] = checked.get("name") or f"{task.name}:{f'test {wave.t}.' if wave.t else ''}{wave.w}"
     return {**checked, **more, "pieces": pieces_as_lists(pieces)}
 
 
-def made(task: str, handler: Handler, request: Attributes, loads: Sequence[Load], site: Site) -> Iterable[Piece]:
-    """Make the pieces of local jobs; of what is too large for a request, one that has failed on its creation."""
+def stepped(request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site) -> dict[str, Any]:
+    """Pass the request of a wave through the site's steps before the split, as if it were to be split."""
+    before, _ = steps_around(split["splitter"], site.site)
+    if not before:
+        return dict(request)
+    given = _to_split(request, loads, split, site)
+    taken = take(given, before, site.site.handlers)
+    for name in FIXED:
+        if taken.get(name) != given.get(name):
+            raise JimError(f"the steps {', '.join(before)} must not change {name} of a task: its pieces are planned")
+    return {**taken, **{name: request[name] for name in SPLITTING & request.keys()}}
+
+
+def _to_split(request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site) -> dict[str, Any]:
+    """Return the request of a wave with its files and the splitter of the task, as steps know requests."""
+    if split["splitter"] is None:
+        return dict(request)
+    here = frozenset((site.site.name,))
+    files = {item.name: file_of(item, here, 0.0).to_record() for each in loads for item in each.items.values()}
+    told = {"splitter": split["splitter"], "splitter_parameters": split["parameters"]}
+    return {**request, **told, "input_files": list(files.values())}
+
+
+def made(
+    task: str, handler: Handler, request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site
+) -> Iterable[Piece]:
+    """Make the pieces of local jobs, and pass each through the site's steps after the split.
+
+    What is too large for a request becomes a piece that has failed on its creation.
+    """
     jobs = [(each.p, _job(task, each, site)) for each in loads]
-    pieces = within_limits(of_task(handler, request, jobs, task), handler, request, site)
+    pieces = of_task(handler, request, jobs, task, site.site)
+    _, later = steps_around(split["splitter"], site.site)
+    if later:
+        pieces = map(OfEach(handler, _to_split(request, loads, split, site), later, site.site.handlers), pieces)
+    pieces = within_limits(pieces, handler, request, site)
     for load, piece in zip(loads, pieces, strict=True):
         events = load.record.get("events")
         whole = piece._replace(first_event=events[0], events=events[1], mask=NOTHING) if events else piece

@@ -51,9 +51,14 @@ def check_splitter(request: Attributes, site: General) -> None:
 
 def steps_of(request: Attributes, site: General) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the site's steps before and after the split of a request; without a splitter, all of them are before."""
-    if not request.get("splitter"):
+    return steps_around(request.get("splitter"), site)
+
+
+def steps_around(splitter: str | None, site: General) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the site's steps before and after a split by this splitter; without one, all of them are before."""
+    if not splitter:
         return tuple(name for name in site.steps if name != SPLIT), ()
-    return placed(site.steps, after(find(request["splitter"], site.handlers)), request["splitter"])
+    return placed(site.steps, after(find(splitter, site.handlers)), splitter)
 
 
 def _refuse_input(module: Any, request: Attributes) -> None:

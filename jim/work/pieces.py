@@ -81,14 +81,20 @@ def herd_of(
         raise TooManyJobs("splitter", request["splitter"], why)
     if not count:
         raise _no_jobs(request)
-    here = frozenset((site.name, *site.locations)) if site.locations else frozenset[str]()
-    pieces = map(_Making(handler, request, grid_job, first + count, here).piece, parts(), count_from(first))
+    pieces = map(_Making(handler, request, grid_job, first + count, _here(site)).piece, parts(), count_from(first))
     yield from map(OfEach(handler, request, later, site.handlers), pieces) if later else pieces
 
 
-def of_task(handler: Handler, request: Attributes, jobs: Iterable[tuple[int, SplitJob]], task: str) -> Iterator[Piece]:
+def _here(site: General) -> frozenset[str]:
+    """Return the places whose files can be read here; none: a site does not care."""
+    return frozenset((site.name, *site.locations)) if site.locations else frozenset()
+
+
+def of_task(
+    handler: Handler, request: Attributes, jobs: Iterable[tuple[int, SplitJob]], task: str, site: General
+) -> Iterator[Piece]:
     """Make the pieces of a task, whose numbers are given; one that cannot be made has failed on its creation."""
-    making = _Making(handler, request, task, OF_TASK, frozenset())
+    making = _Making(handler, request, task, OF_TASK, _here(site))
     for p, job in jobs:
         try:
             yield making.piece(job, p)

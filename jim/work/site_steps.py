@@ -8,7 +8,7 @@ such a request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jim.errors import BadRequest, JimError
@@ -71,7 +71,7 @@ def _called(name: str, request: Request, own: str) -> dict[str, Any]:
 class OfEach:
     """Passes the pieces of a request through the steps after the split, each as a request of its own."""
 
-    def __init__(self, handler: Handler, request: Request, names: tuple[str, ...], own: str) -> None:
+    def __init__(self, handler: Handler, request: Request, names: Sequence[str], own: str) -> None:
         self._handler, self._request, self._names, self._own = handler, request, names, own
         self._may_differ = may_differ(handler)
         self._files = {each["lfn"]: each for each in request.get("input_files") or ()}

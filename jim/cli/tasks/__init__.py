@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from jim.cli.tasks import changing, looking, making, models, watching
+from jim.cli.tasks import changing, checking, looking, making, models, watching
 
-MODULES = (making, models, looking, watching, changing)
+MODULES = (making, checking, models, looking, watching, changing)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -37,6 +37,38 @@ def test_check_looks_and_hands_in_nothing(ground, jim):
     assert ground.store.tasks() == []
 
 
+def test_check_tells_what_waits_and_what_would_be_refused(ground, jim, tmp_path, monkeypatch):
+    (tmp_path / "site.toml").write_text('[site]\nlocations = ["T1"]\n')
+    monkeypatch.setenv("JIM_SITE", str(tmp_path / "site.toml"))
+    names = [json.dumps({"lfn": f"/d/run1_{n}", "locations": ["T2"]}) for n in range(3)]
+    source = f"{{ list = \"{a_list(tmp_path, *names, closed=False)}\", group = 'run(\\d+)_' }}"
+    text = (
+        f'[[task]]\nname = "f"\n{SH}\nsource = [ {source} ]\n'
+        '[task.split]\nsplitter = "FileBased"\nparameters = { files_per_job = 2 }\n'
+    )
+    lines = jim("check", ground.write(text))[1].splitlines()
+    assert lines[:5] + lines[6:] == [
+        "f",
+        f"  source: list {tmp_path}/names.txt: 3 items, open",
+        "  group: 1: 3 items",
+        "piece  group  items",
+        "0      1      2 items: /d/run1_0, /d/run1_1",
+        "  waits: group 1: 1 item waits for a full piece, or for the group to be closed",
+    ]
+    assert lines[5].startswith("  refused: piece 0 would fail: ")
+    assert "T2" in lines[5]
+    (told,) = json.loads(jim("check", ground.write(text), "--json")[1])
+    assert (told["waiting"], told["refused"]) == ({"1": 1}, "")
+
+
+def test_check_tells_that_a_name_is_taken(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    told = jim("check", ground.write(TEXT.replace("= 10,", "= 11,")))[1].splitlines()
+    assert told[1].startswith("  refused: task.name: task 'mc' runs since ")
+    assert jim("check", "mc")[1].splitlines()[1] == "  source: events 1 to 10: 2 items, closed"
+
+
 def test_a_task_goes_from_its_file_to_its_end(ground, jim):
     file = ground.write(TEXT)
     code, told = jim("create", file)

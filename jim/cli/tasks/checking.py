@@ -1,0 +1,170 @@
+"""jim task check: looks at sources and splits what is there, so that people see what a task would do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jim.cli.table import table
+from jim.cli.text import plain, say, say_json
+from jim.clock import Clock
+from jim.errors import BadRequest
+from jim.reading.quantities import how_many
+from jim.reading.task_facts import what_of
+from jim.reading.view import add_json, look
+from jim.site import file as site_file
+from jim.site.file import Site
+from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
+from jim.tasks import creating, kept
+from jim.tasks import file as task_file
+from jim.tasks.checks import sample
+from jim.tasks.cutting import Pool, cut, ranges
+from jim.tasks.looking import look_now
+from jim.tasks.sources import Found
+from jim.tasks.waves import Load, made, stepped
+
+PIECES_SHOWN = 5
+ITEMS_CUT = 5_000
+
+
+def add_verbs(verbs: Any) -> None:
+    """Declare the verb that checks."""
+    check = verbs.add_parser("check", help="look at the sources, split what is there, and hand in nothing")
+    check.add_argument("file", metavar="FILE|NAME", help="a task file, or a task that was created")
+    add_json(check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    site, file = site_file.load(), Path(arguments.file)
+    name = arguments.file
+    specs = task_file.read(file.absolute(), site) if file.exists() else [look().store.task_named(name).spec]
+    records = [_checked(spec, site) for spec in specs]
+    if arguments.json:
+        say_json(records)
+        return 0
+    for number, record in enumerate(records):
+        if number:
+            say()
+        _say(record)
+    return 0
+
+
+def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
+    """Look at each source, and split what is there."""
+    found = [look_now(each, site) for each in spec["source"]]
+    new = {item.name: item for each in found for item in each.new}  # of a name from two sources, the first counts
+    groups: dict[str, list[NewItem]] = {}
+    for item in new.values():
+        groups.setdefault(item.grp, []).append(item)
+    sources = [
+        {"what": what_of(source), "items": len(each.new), "closed": each.closed, "waits": dict(each.unstable)}
+        for source, each in zip(spec["source"], found, strict=True)
+    ]
+    pieces, waiting = _first_pieces(spec, groups, found, site)
+    return {
+        "name": spec["name"],
+        "refused": _refused(spec, site),
+        "sources": sources,
+        "groups": {grp: len(those) for grp, those in groups.items()},
+        "pieces": pieces,
+        "waiting": waiting,
+    }
+
+
+def _refused(spec: Mapping[str, Any], site: Site) -> str:
+    """Return why a task of this file would not be created; of a task that is there, nothing."""
+    if "to_test" in spec:
+        return ""
+    try:
+        creating.is_known(site, dict(spec), kept.digest(spec))
+    except BadRequest as error:
+        return str(error)
+    return ""
+
+
+def _first_pieces(
+    spec: Mapping[str, Any], groups: Mapping[str, Sequence[NewItem]], found: Sequence[Found], site: Site
+) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the first pieces, and how many items of each group would wait for more."""
+    is_open, now = not all(each.closed for each in found), Clock().epoch()
+    shown: list[dict[str, Any]] = []
+    waiting: dict[str, int] = {}
+    for grp, those in groups.items():
+        items = {number: _item(number, each, now) for number, each in enumerate(those[:ITEMS_CUT])}
+        pieces: Sequence[NewPiece]
+        if spec["split"]["splitter"] is None:
+            pieces = [piece for each in items.values() for piece in ranges(each, PIECES_SHOWN)]
+        else:
+            waits_for_more = is_open and spec["split"]["when"] == "full"
+            pieces = cut(spec["split"], list(items.values()), Pool(waits_for_more, 0, now), site).pieces
+            left = len(items) - len({part.item for piece in pieces for part in piece.parts})
+            if left:
+                waiting[grp] = left
+        shown += _shown(spec, pieces[: PIECES_SHOWN - len(shown)], items, site)
+    return shown, waiting
+
+
+def _shown(
+    spec: Mapping[str, Any], pieces: Sequence[NewPiece], items: Mapping[int, Item], site: Site
+) -> Iterator[dict[str, Any]]:
+    """Yield what is shown of pieces; with the reason if they would fail before they are sent."""
+    loads = [_load(each, items) for each in pieces]
+    handler, request = sample(dict(spec), site, events=sum(each.record.get("events", (0, 0))[1] for each in loads) or 1)
+    stepping = stepped(request, loads, spec["split"], site)
+    for load, piece in zip(loads, made(spec["name"], handler, stepping, loads, spec["split"], site), strict=True):
+        told = {"group": load.grp, "items": [each.name for each in load.items.values()], "refused": piece.failure}
+        if "events" in load.record:
+            first, count = load.record["events"]
+            told |= {"events": [first, first + count - 1], "items": []}
+        yield told
+
+
+def _load(piece: NewPiece, items: Mapping[int, Item]) -> Load:
+    return Load(0, piece.grp, 0, piece.record, {number: items[number] for number in piece.record.get("files", ())})
+
+
+def _item(number: int, item: NewItem, now: float) -> Item:
+    told = (number, 0, item.name, item.grp, ItemState.AVAILABLE, now, item.size, item.mtime, 0, 0, 0, "", item.record)
+    return Item(*told)
+
+
+def _say(record: Mapping[str, Any]) -> None:
+    say(f"{record['name']}")
+    if record["refused"]:
+        say(plain(record["refused"]), "  refused: ")
+    for each in record["sources"]:
+        state = "closed" if each["closed"] else "open"
+        say(f"{plain(each['what'])}: {how_many(each['items'], 'item')}, {state}", "  source: ")
+        for name, why in list(each["waits"].items())[:PIECES_SHOWN]:
+            say(f"{plain(name)}: {plain(why)}", "    waits: ")
+    for grp, count in record["groups"].items():
+        if grp:
+            say(f"{plain(grp)}: {how_many(count, 'item')}", "  group: ")
+    _say_pieces(record["pieces"])
+    for grp, count in record["waiting"].items():
+        named = f"group {plain(grp)}: " if grp else ""
+        verb = "waits" if count == 1 else "wait"
+        say(f"{named}{how_many(count, 'item')} {verb} for a full piece, or for the group to be closed", "  waits: ")
+
+
+def _say_pieces(pieces: Sequence[Mapping[str, Any]]) -> None:
+    rows = ((number, plain(each["group"]), plain(_told(each))) for number, each in enumerate(pieces))
+    if pieces:
+        table(("piece", "group", "items"), rows)
+    else:
+        say("no piece yet: what is there waits for more", "  ")
+    for number, each in enumerate(pieces):
+        if each["refused"]:
+            say(f"piece {number} would fail: {plain(each['refused'])}", "  refused: ")
+
+
+def _told(piece: Mapping[str, Any]) -> str:
+    if piece.get("events"):
+        return f"events {piece['events'][0]:,} to {piece['events'][1]:,}"
+    items = piece["items"]
+    return f"{how_many(len(items), 'item')}: {', '.join(items[:3])}{', …' * (len(items) > 3)}"
+
+
+VERBS = {"check": _check}
