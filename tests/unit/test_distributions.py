@@ -87,6 +87,7 @@ def test_its_links_are_links_and_its_programs_can_be_started(unpacked, checkout)
     assert {each for each in project if os.access(place / each, os.X_OK)} == started
 
 
+@pytest.mark.torture
 def test_its_tests_can_be_collected(unpacked):
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--collect-only", "tests/unit"]
     done = subprocess.run(command, cwd=unpacked[0], capture_output=True, text=True, timeout=300, check=False)

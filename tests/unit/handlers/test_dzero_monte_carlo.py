@@ -241,6 +241,7 @@ class Site0:
         (place / "storage").mkdir()
         self.state.mkdir(mode=0o700)
         settings = f'[site]\ncatalogue = "{place}/catalogue"\n[batch]\nslots = 4\nquery_seconds = 0.5\n'
+        settings += '[limits]\nretry_delay = "PT1S"\n'
         (self.state / "site.toml").write_text(settings)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("JIM_")}
         path = f"{STANDINS}:{Path(sys.executable).parent}:{kept['PATH']}"
