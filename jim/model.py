@@ -142,6 +142,7 @@ class Kind(StrEnum):
     TOO_MANY = "too many"
     NEVER_SENT = "never sent"
     NOT_MADE = "not made"  # the local job failed on its creation
+    BROKEN = "broken"  # a promise that a piece of a task waited for
     NOT_BROUGHT = "not brought"  # a piece of a task lacks outputs that it has promised
     # Results of batch commands
     UNCLEAR = "unclear"

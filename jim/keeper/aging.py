@@ -16,7 +16,8 @@ from jim.errand import Errand
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
-from jim.statusdb.task_rows import TaskState, WaveState
+from jim.statusdb.task_rows import Task, TaskState, WaveState
+from jim.tasks.effects import ENDED
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 
@@ -129,7 +130,16 @@ def _is_wanted(keeper: Keeper, job: GridJob) -> bool:
     task = keeper.store.task(wave.task) if wave else None
     if wave is None or task is None:
         return False
+    if not wave.t and _is_read(keeper, task):
+        return True
     return wave.state is WaveState.HANDED_IN or (wave.t == task.tests > 0 and task.state is TaskState.TESTING)
+
+
+def _is_read(keeper: Keeper, task: Task) -> bool:
+    """Tell whether a task that has not ended reads outputs of a task in the work directory."""
+    places = {each["name"] for each in task.streams if not each["store"]}
+    fed = {each.task for each in keeper.store.fed_by(task.id) if each.stream in places}
+    return any(each.state not in ENDED for number in fed if (each := keeper.store.task(number)))
 
 
 def is_going(keeper: Keeper, job: GridJob) -> bool:

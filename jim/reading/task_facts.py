@@ -78,6 +78,8 @@ def _closing(task: Task, spec: Mapping[str, Any]) -> str:
     """Return what closes a source."""
     if spec["kind"] == "events":
         return "all its events are known from the beginning"
+    if spec["kind"] == "task":
+        return f"task {spec['task']}, once it brings nothing more"
     by_hand = f"`jim task close {task.name}`"
     if spec["kind"] == "list":
         return f"the line `closed`, or {by_hand}"
@@ -89,6 +91,8 @@ def what_of(source: Mapping[str, Any]) -> str:
     if source["kind"] == "events":
         first = source["first_event"]
         return f"events {first:,} to {first + source['events'] - 1:,}"
+    if source["kind"] == "task":
+        return f"{source['task']}.{source['output']}"
     told = source[source["kind"]]
     return f"{source['kind']} {told if isinstance(told, str) else shlex.join(told)}"
 

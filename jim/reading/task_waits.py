@@ -11,6 +11,7 @@ from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import what_of
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
+from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState, Todo
 from jim.tasks.throttle import in_words, read
 
@@ -75,7 +76,11 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             what = f"{what_of(spec)} cannot be looked at: {source.reason}"
             yield Wait(what, "it is looked at again; no item changes meanwhile", "the last look", source.since)
         else:
-            next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
+            next_ = (
+                "what that task brings arrives at once"
+                if source.upstream
+                else f"it is looked at every {span(spec.get('every_seconds') or 0)}"
+            )
             yield Wait(f"{what_of(spec)} is open: more may come", next_, "the last look", source.looked)
             yield from _unstable(source)
 
@@ -106,6 +111,8 @@ def _items(view: View, task: Task) -> Iterator[Wait]:
 
 def _pieces(view: View, task: Task) -> Iterator[Wait]:
     found = facts(view, task)
+    if waiting := found.pieces.get(PieceState.WAITING, 0):
+        yield _promises(view, task, waiting)
     ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
     if not ready:
         return
@@ -129,6 +136,37 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     else:
         every = span(task.spec["release"]["every_seconds"])
         yield Wait(f"{what} {verb} ready", f"the next wave is at the latest {every} after the last one", STORED)
+
+
+def _promises(view: View, task: Task, waiting: int) -> Wait:
+    """Tell what pieces wait for that is only promised, and what is broken of that."""
+    told = []
+    for source in view.store.sources(task.id):
+        counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
+        told += [f"{counts[each]:,} of {source.stream} {each}" for each in ("promised", "broken") if counts.get(each)]
+    verb = "waits" if waiting == 1 else "wait"
+    what = f"{how_many(waiting, 'piece')} {verb} for promises: {', '.join(told)}"
+    return Wait(what, "a piece is ready once all of its files are there; `jim task explain NAME/p` names them", STORED)
+
+
+def _missing(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
+    """Name the promises that a piece waits for."""
+    items = view.store.items(task.id, piece.record.get("files", ()))
+    missing = [each for each in items.values() if each.there < 1]
+    for item in missing[:TROUBLES]:
+        output = view.store.output(item.output)
+        upstream = view.store.task(output.task) if output else None
+        if output is None or upstream is None:
+            continue
+        by = view.store.piece(output.task, output.p)
+        why = f": {by.reason}" if by and by.reason else ""
+        what = (
+            f"it waits for {item.name}, by piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
+        )
+        again = f"`jim task retry {upstream.name}` or `jim task recover {upstream.name}` may fulfil it"
+        yield Wait(what, again if item.there < 0 else "it is ready once all of its files are there", STORED)
+    if len(missing) > TROUBLES:
+        yield Wait(f"it waits for {len(missing) - TROUBLES:,} more files", "likewise", STORED)
 
 
 def places(view: View) -> int:
@@ -158,6 +196,8 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait(f"it is local job {local}", f"`jim explain {local}` tells more", STORED)
     elif piece.state is PieceState.SENT:
         yield Wait(f"wave {piece.wave} is to be handed in", "the keeper hands it in", STORED)
+    elif piece.state is PieceState.WAITING:
+        yield from _missing(view, task, piece)
     elif piece.state is PieceState.READY:
         next_ = (
             "it is released as the throttle allows" if task.state is TaskState.RUNNING else f"the task is {task.state}"

@@ -257,14 +257,6 @@ def check_system(site: Site) -> None:
         raise BadSite(f"{place_of(site, 'system')}cannot load the adapter {system!r}: {error}") from error
 
 
-def special_of(site: Site) -> Mapping[str, str]:
-    """Return what the batch system can be asked for in particular, each with the pattern of its values."""
-    check_system(site)
-    system = site.batch.system if "." in site.batch.system else f"jim.adapters.{site.batch.system}"
-    found: Mapping[str, str] = getattr(importlib.import_module(system).ADAPTER, "special", {})
-    return found
-
-
 def place_of(site: Site, key: str) -> str:
     """Return the place of a setting in section [batch], as the beginning of a refusal."""
     try:

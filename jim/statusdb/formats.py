@@ -165,6 +165,7 @@ UPGRADES = (
         TEXT NOT NULL DEFAULT '', fix INTEGER NOT NULL DEFAULT 0, promised REAL NOT NULL, changed REAL NOT NULL,
         UNIQUE (task, p, stream, k));
     CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
+    CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
     """,
 )
 

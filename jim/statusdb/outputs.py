@@ -16,7 +16,11 @@ PROMISE = "INSERT INTO output (task, p, stream, k, grp, state, promised, changed
 OF_PIECES = "task = ? AND p IN (SELECT value FROM json_each(?))"
 
 
-def _output(row: Sequence[Any]) -> Output:
+OUTPUTS = "SELECT * FROM output"
+
+
+def read_output(row: Sequence[Any]) -> Output:
+    """Read an output from its row."""
     told = list(row)
     told[6], told[7], told[15] = OutputState(told[6]), Todo(told[7]), json.loads(told[15]) if told[15] else {}
     return Output(*told)
@@ -35,12 +39,19 @@ class Outputs(Pools):
         if self._format < WITH_OUTPUTS:
             return []
         sql = "SELECT * FROM output WHERE task = ? AND p = ? ORDER BY stream, k"
-        return list(map(_output, self.db.execute(sql, (task, p))))
+        return list(map(read_output, self.db.execute(sql, (task, p))))
+
+    def output(self, number: int) -> Output | None:
+        """Return one output by its number."""
+        return next(map(read_output, self.db.execute("SELECT * FROM output WHERE id = ?", (number,))), None)
 
     def outputs_to_do(self, task: int, before: float, limit: int) -> list[Output]:
         """Return outputs with which a worker has something to do by now."""
-        sql = "SELECT * FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> '' AND due <= ? LIMIT ?"
-        return list(map(_output, self.db.execute(sql, (task, before, limit))))
+        sql = (  # nothing is stored of a piece that may still fail
+            "SELECT o.* FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
+            "WHERE o.task = ? AND o.todo <> '' AND o.due <= ? AND (o.todo = 'read' OR p.state = 'completed') LIMIT ?"
+        )
+        return list(map(read_output, self.db.execute(sql, (task, before, limit))))
 
     def next_output_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
@@ -53,7 +64,7 @@ class Outputs(Pools):
         if self._format < WITH_OUTPUTS:
             return []
         sql = "SELECT * FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> '' AND reason <> '' LIMIT ?"
-        return list(map(_output, self.db.execute(sql, (task, limit))))
+        return list(map(read_output, self.db.execute(sql, (task, limit))))
 
     def any_output_to_do(self, task: int, w: int) -> bool:
         """Tell whether an output of a wave is still to be read or stored."""
@@ -104,14 +115,17 @@ class Outputs(Pools):
             count = 1 if each["each"] == ANY else each["each"]
             self._add_promises((task, p, each["name"], k, grp) for p, grp in new for k in range(count))
 
-    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> None:
-        """Add promises, and count them."""
+    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
+        """Add promises, and count them; return their numbers."""
+        made = list[int]()
         now, counts = self.clock.steady(), dict[tuple[int, str, str], int]()
         for task, p, stream, k, grp in new:
-            self.db.execute(PROMISE, (task, p, stream, k, grp, OutputState.PROMISED, now, now))
+            row = (task, p, stream, k, grp, OutputState.PROMISED, now, now)
+            made.append(int(self.db.execute(PROMISE, row).lastrowid or 0))
             counts[task, stream, grp] = counts.get((task, stream, grp), 0) + 1
         for (task, stream, grp), count in counts.items():
             self._recount(task, pool_of(stream), [(grp, OutputState.PROMISED, count)])
+        return made
 
     def _outputs_follow(self, task: int, numbers: Sequence[int], was: str, now: PieceState) -> None:
         """Let what pieces bring follow their states."""

@@ -116,12 +116,15 @@ class Pools(Tasks):
         return list(map(_item, self.db.execute(sql, (task, glob, state, state, limit))))
 
     def available(self, task: int, grp: str, limit: int) -> list[Item]:
-        """Return the first available items of a group."""
-        sql = (
-            "SELECT * FROM item INDEXED BY item_available WHERE task = ? AND grp = ? AND state = 'available' "
-            "ORDER BY id LIMIT ?"
-        )
-        return list(map(_item, self.db.execute(sql, (task, grp, limit))))
+        """Return the first items of a group that are in no piece: those that are there, and those that are promised."""
+        found: list[Item] = []
+        for state in ("available", "promised"):  # each has an index of its own
+            sql = (
+                f"SELECT * FROM item INDEXED BY item_{state} WHERE task = ? AND grp = ? AND state = '{state}' "
+                "ORDER BY id LIMIT ?"
+            )
+            found += map(_item, self.db.execute(sql, (task, grp, limit)))
+        return sorted(found, key=lambda each: each.id)[:limit]
 
     def late_items(self, task: int, grp: str) -> list[int]:
         """Return the items of a group that came after it was closed."""

@@ -315,6 +315,7 @@ CREATE TABLE output (
     UNIQUE (task, p, stream, k)
 );
 CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
+CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
 
 -- A grid job that a task hands in; of a test: t counts the tests, w the grid jobs of it.
 CREATE TABLE wave (

@@ -24,6 +24,7 @@ from jim.statusdb.task_rows import (
     TaskLine,
     TaskState,
     Todo,
+    Unfulfilled,
     Wave,
     WaveState,
 )
@@ -241,6 +242,9 @@ class TaskStore(Protocol):
     def outputs_of(self, task: int, p: int) -> list[Output]:
         """Return what a piece brings."""
 
+    def output(self, number: int) -> Output | None:
+        """Return one output by its number."""
+
     def outputs_to_do(self, task: int, before: float, limit: int) -> list[Output]:
         """Return outputs with which a worker has something to do by now."""
 
@@ -261,6 +265,29 @@ class TaskStore(Protocol):
 
     def is_stored(self, output: Output, place: str) -> None:
         """Record that an output has its place in a store."""
+
+    # Chains: outputs of a task are items of those that it feeds
+
+    def fed_by(self, task: int) -> list[Source]:
+        """Return the sources that a task fills."""
+
+    def fed_tasks(self, tasks: Iterable[int]) -> set[int]:
+        """Return the tasks that these ones feed."""
+
+    def outputs_after(self, task: int, stream: str, above: int, limit: int) -> list[Output]:
+        """Return outputs of a pool in the order in which they were promised, above a number."""
+
+    def feed(self, source: Source, outputs: Iterable[Output]) -> None:
+        """Make items of outputs that were there before a task; those that are known stay as they are."""
+
+    def unfulfilled(self, source: Source, *, broken: bool, limit: int) -> list[Unfulfilled]:
+        """Return pieces that wait for what a source has promised: what is broken, or all that is not there."""
+
+    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
+        """Return the items in no piece that a task has only promised."""
+
+    def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
+        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
 
     # What people see
 

@@ -31,6 +31,7 @@ STARTED = (TaskState.RUNNING, TaskState.PAUSED, TaskState.CANCELLING, TaskState.
 class ItemState(StrEnum):
     """The state of an item in the book of one task."""
 
+    PROMISED = "promised"  # by a piece of another task, and in no piece
     AVAILABLE = "available"
     ACQUIRED = "acquired"
     COMPLETED = "completed"
@@ -44,6 +45,7 @@ class ItemState(StrEnum):
 class PieceState(StrEnum):
     """The state of a piece."""
 
+    WAITING = "waiting"  # for what is only promised
     READY = "ready"
     SENT = "sent"
     COMPLETED = "completed"
@@ -52,7 +54,8 @@ class PieceState(StrEnum):
     REPLACED = "replaced"  # new pieces do its work
 
 
-LIVE_PIECES = (PieceState.READY, PieceState.SENT)
+UNSENT = (PieceState.WAITING, PieceState.READY)
+LIVE_PIECES = (*UNSENT, PieceState.SENT)
 
 
 class OutputState(StrEnum):
@@ -257,6 +260,14 @@ class Output(NamedTuple):
     fix: int
     promised: float
     changed: float
+
+
+class Unfulfilled(NamedTuple):
+    """A piece that waits for a promise which is broken, or will not be fulfilled."""
+
+    p: int
+    item: str
+    reason: str
 
 
 class Brought(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_LIVE_OR_DONE = "state IN ('ready', 'sent', 'completed')"
+_LIVE_OR_DONE = "state IN ('waiting', 'ready', 'sent', 'completed')"
 _OVERLAP = """
     SELECT a.item FROM piece_item a JOIN piece p ON p.task = a.task AND p.p = a.p AND p.{state}
     JOIN piece_item b ON b.item = a.item AND (b.p, b.part) > (a.p, a.part)
@@ -29,7 +29,7 @@ RULES = {
     "the counts of an item differ": (
         "SELECT i.id FROM item i JOIN task t ON t.id = i.task LEFT JOIN piece_item x ON x.item = i.id "
         "LEFT JOIN piece p ON p.task = x.task AND p.p = x.p AND p.p < t.next_piece GROUP BY i.id "
-        "HAVING i.live <> count(DISTINCT CASE WHEN p.state IN ('ready', 'sent') THEN p.p END) "
+        "HAVING i.live <> count(DISTINCT CASE WHEN p.state IN ('waiting', 'ready', 'sent') THEN p.p END) "
         "OR i.failed <> count(DISTINCT CASE WHEN p.state = 'failed' THEN p.p END)"
     ),
     "a piece is in two waves": (
@@ -64,4 +64,21 @@ RULES = {
         "WHERE p.state = 'completed' GROUP BY p.task, p.p, s.key "
         "HAVING json_extract(s.value, '$.each') <> 'any' AND count(o.id) <> json_extract(s.value, '$.each')"
     ),
+    "a piece with a missing promise is in a wave": (
+        "SELECT p.p FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
+        "WHERE p.state IN ('ready', 'sent', 'completed') AND i.there < 1 "
+        "AND p.p < (SELECT next_piece FROM task WHERE id = p.task)"
+    ),
+    "what is missing of a piece differs": (
+        "SELECT p.p, p.missing FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p "
+        "JOIN item i ON i.id = x.item WHERE p.state = 'waiting' GROUP BY p.task, p.p "
+        "HAVING p.missing = 0 OR p.missing <> count(DISTINCT CASE WHEN i.there < 1 THEN i.id END)"
+    ),
+    "an item differs from the output that it is": (
+        "SELECT i.id FROM item i JOIN output o ON o.id = i.output JOIN piece p ON p.task = o.task AND p.p = o.p "
+        "WHERE i.output > 0 AND i.state NOT IN ('gone', 'dropped') AND CASE i.there "
+        "WHEN 1 THEN o.state NOT IN ('verified', 'stored') WHEN -1 THEN o.state <> 'broken' "
+        "ELSE o.state NOT IN ('promised', 'verified') OR (o.todo = '' AND p.state = 'completed') END"
+    ),
+    "an output is two items of a task": "SELECT 1 FROM item WHERE output > 0 GROUP BY task, output HAVING count(*) > 1",
 }

@@ -83,12 +83,19 @@ class Tasks(Connected):
                 self.remove_task(old[0])
             values = (name, nonce, owner, *row, json.dumps(throttle), spec.get("priority", 0), now, now)
             number = int(self.db.execute(ADD, values).lastrowid or 0)
-            sources = [(number, k, each["kind"]) for k, each in enumerate(spec["source"])]
-            self.db.executemany("INSERT INTO source (task, k, kind) VALUES (?, ?, ?)", sources)
+            self._add_sources(number, spec["source"])
+            if old:  # what it feeds stays fed by it
+                self.db.execute("UPDATE source SET upstream = ? WHERE upstream = ?", (number, old[0]))
             self.note_task(number, "replaced" if old else "created", by)
             if old and old[3] and old[3] == spec["to_test"]:  # what a test depends on is as it was
                 self.set_task(number, state=TaskState.READY, tested=old[3])
         return number
+
+    def _add_sources(self, number: int, sources: Sequence[Mapping[str, Any]]) -> None:
+        for k, each in enumerate(sources):
+            fed = (self.task_named(each["task"]).id, each["output"]) if each["kind"] == "task" else (0, "")
+            sql = "INSERT INTO source (task, k, kind, upstream, stream) VALUES (?, ?, ?, ?, ?)"
+            self.db.execute(sql, (number, k, each["kind"], *fed))
 
     def remove_task(self, number: int) -> None:
         """Forget a task with all its rows."""

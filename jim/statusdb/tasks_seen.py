@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from jim.model import Kind
 from jim.statusdb.asked import GroupSeen, HostSeen, ItemsAsked, ItemSeen, Minute, PiecesAsked, PieceSeen, TaskFailures
 from jim.statusdb.browsed import Clauses, all_of, any_of, as_glob
+from jim.statusdb.chains import Chains
 from jim.statusdb.derived import minute_of
 from jim.statusdb.formats import WITH_TASKS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.task_rows import TaskLine
-from jim.statusdb.waves import Waves
 
 GRIDS = "SELECT grid FROM wave WHERE task = ? AND t = 0 AND grid > 0"
 COUNTS = (
@@ -60,7 +60,7 @@ PIECE = (
 WITH_INDEX = ("ready", "failed")  # states of pieces
 
 
-class TasksSeen(Waves):
+class TasksSeen(Chains):
     """A status DB in which people look at tasks."""
 
     def counts_of_tasks(self, tasks: Iterable[int]) -> dict[int, dict[str, dict[str, int]]]:

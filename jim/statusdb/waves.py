@@ -28,7 +28,8 @@ BEHIND = (
 )
 
 
-def _piece(row: Sequence[Any]) -> PieceRow:
+def read_piece(row: Sequence[Any]) -> PieceRow:
+    """Read a piece from its row."""
     task, p, grp, state, record, wave, n, attempts, reason, kind, *more = row
     known = task, p, grp, PieceState(state), json.loads(record), wave, n, attempts
     return PieceRow(*known, reason, Kind(kind), *more)
@@ -74,8 +75,11 @@ class Waves(Outputs):
             self._promise(task, first, upto)
 
     def all_available(self, task: int, items: Iterable[int]) -> bool:
-        """Tell whether all of these items are still available."""
-        sql = "SELECT 1 FROM item WHERE id IN (SELECT value FROM json_each(?)) AND state <> 'available' LIMIT 1"
+        """Tell whether all of these items are still in no piece."""
+        sql = (
+            "SELECT 1 FROM item WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND state NOT IN ('available', 'promised') LIMIT 1"
+        )
         return self.db.execute(sql, (ids(items),)).fetchone() is None
 
     def cut_range(self, task: int, item: int, upto: int, *, wholly: bool) -> None:
@@ -88,7 +92,7 @@ class Waves(Outputs):
     def piece(self, task: int, p: int) -> PieceRow | None:
         """Return one piece of a task."""
         sql = "SELECT * FROM piece WHERE task = ?1 AND p = ?2 AND p < (SELECT next_piece FROM task WHERE id = ?1)"
-        return next(map(_piece, self.db.execute(sql, (task, p))), None)
+        return next(map(read_piece, self.db.execute(sql, (task, p))), None)
 
     def ready_pieces(self, task: int, limit: int) -> list[PieceRow]:
         """Return the first pieces to release."""
@@ -96,12 +100,12 @@ class Waves(Outputs):
             "SELECT * FROM piece INDEXED BY piece_ready WHERE task = ?1 AND state = 'ready' "
             "AND p < (SELECT next_piece FROM task WHERE id = ?1) ORDER BY turn, p LIMIT ?2"
         )
-        return list(map(_piece, self.db.execute(sql, (task, limit))))
+        return list(map(read_piece, self.db.execute(sql, (task, limit))))
 
     def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
         """Return the failed pieces."""
         sql = "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' ORDER BY p LIMIT ?"
-        return list(map(_piece, self.db.execute(sql, (task, limit))))
+        return list(map(read_piece, self.db.execute(sql, (task, limit))))
 
     def want_again(self, task: int, numbers: Iterable[int]) -> None:
         """Record that a person wants these failed pieces tried again."""
@@ -114,7 +118,7 @@ class Waves(Outputs):
             "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' AND ended >= ? "
             "AND again = 0 ORDER BY p"
         )
-        return list(map(_piece, self.db.execute(sql, (task, since))))
+        return list(map(read_piece, self.db.execute(sql, (task, since))))
 
     def are_tried_again(self, task: int, numbers: Iterable[int]) -> None:
         """Record that these pieces were tried again after a bad time."""
@@ -124,7 +128,7 @@ class Waves(Outputs):
     def pieces_of_wave(self, task: int, w: int) -> list[PieceRow]:
         """Return the pieces that a wave has, by their local jobs."""
         sql = "SELECT * FROM piece INDEXED BY piece_in_wave WHERE task = ? AND wave = ? AND wave > 0 ORDER BY n"
-        return list(map(_piece, self.db.execute(sql, (task, w))))
+        return list(map(read_piece, self.db.execute(sql, (task, w))))
 
     def parts_of(self, task: int, p: int) -> list[Part]:
         """Return the parts of items that a piece may process."""
@@ -135,7 +139,7 @@ class Waves(Outputs):
         return [Part(*row) for row in self.db.execute(sql, (task, p))]
 
     def take_back(self, task: int, numbers: Iterable[int]) -> None:
-        """Take back ready pieces, all that share items with one another: their items are available again."""
+        """Take back pieces that were not sent, all that share items with one another: these are available again."""
         those = list(numbers)
         with self.transaction():
             self.move_pieces(task, [Ended(p, PieceState.TAKEN_BACK) for p in those])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from jim.statusdb.task_rows import LIVE_PIECES, ItemState, Task, TaskState
+from jim.tasks import feeding
 from jim.tasks.keeping import Keeper
 
 log = logging.getLogger(__name__)
@@ -17,6 +18,9 @@ def conclude(keeper: Keeper, task: Task) -> None:
         if not keeper.store.live_waves(task.id):
             keeper.store.set_task(task.id, state=TaskState.CANCELLED)
         return
+    for grp in feeding.close(keeper, task):
+        close_group(keeper, task, grp)
+    feeding.give_up(keeper, task)
     if not all(each.closed for each in keeper.store.sources(task.id)):
         return
     groups = keeper.store.groups(task.id)
@@ -37,7 +41,11 @@ def close_group(keeper: Keeper, task: Task, grp: str) -> None:
 
 def _finish(keeper: Keeper, task: Task) -> None:
     pieces, items = (keeper.store.task_counts(task.id, what) for what in ("pieces", "items"))
-    unfinished = [*(pieces.get(each) for each in LIVE_PIECES), items.get(ItemState.AVAILABLE)]
+    unfinished = [
+        *(pieces.get(each) for each in LIVE_PIECES),
+        items.get(ItemState.AVAILABLE),
+        items.get(ItemState.PROMISED),
+    ]
     if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
         return
     outcome = WITH_FAILURES if items.get(ItemState.FAILED) else COMPLETED

@@ -46,9 +46,9 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
 
     The file is refused if any of its names is taken.
     """
-    specs = task_file.read(file, site, holes)
-    text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
     with _one_by_one(site.state):
+        specs = task_file.read(file, site, holes, known(site.state))
+        text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
         found = [(each | {"file_sha256": text}, kept.digest(each)) for each in specs]
         new = [(spec, digest) for spec, digest in found if not is_known(site, spec, digest)]
         told = [_kept(site, spec, digest) for spec, digest in new]
@@ -94,6 +94,15 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
         words = f"task {name!r} {begun} with other content; choose another name, or 'jim task cancel {name}'"
         raise wrong("task.name", words)
     return False
+
+
+def known(state: Path) -> dict[str, Spec]:
+    """Return all tasks by name, also those that the keeper has not taken yet."""
+    found: dict[str, Spec] = {}
+    if is_there(state):
+        with closing(open_store(state, Clock())) as store:
+            found = {each.name: each.spec for each in store.tasks()}
+    return found | {each["name"]: each["spec"] for each in _in_inbox(state)}
 
 
 def _in_inbox(state: Path) -> Iterator[dict[str, Any]]:

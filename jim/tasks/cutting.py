@@ -52,10 +52,15 @@ def end_of(item: Item, pieces: Sequence[NewPiece]) -> int:
 # Files
 
 
+def lfn_of(item: Item) -> str:
+    """Return the name that payloads are given: of an output of another task, its path once it is there."""
+    return str(item.record.get("lfn", item.name))
+
+
 def file_of(item: Item, here: frozenset[str], now: float) -> File:
     """Return an item as a splitter sees it. A file without locations is at this site."""
     facts = {name: value for name, value in item.record.items() if name != "variables"}
-    told = File.from_record({"lfn": item.name, "size": item.size, **facts})
+    told = File.from_record({"lfn": lfn_of(item), "size": item.size, **facts})
     return told._replace(locations=told.locations or here, age_s=max(0.0, now - item.since))
 
 
@@ -63,7 +68,7 @@ def cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site)
     """Let a splitter make pieces of the available items of one group."""
     module = find(split["splitter"], site.site.handlers)
     checked = parameters(module, split["parameters"])
-    here, known = frozenset((site.site.name,)), {each.name: each for each in items}
+    here, known = frozenset((site.site.name,)), {lfn_of(each): each for each in items}
     files = tuple(file_of(each, here, pool.now) for each in items)
     storages = {each: (each,) for file in files for each in file.locations}
     work = Subscription(
@@ -140,6 +145,6 @@ def _lumis(item: int, file: File, mask: Mask) -> Iterator[Part]:
 def job_of(record: Mapping[str, Any], items: Mapping[int, Item], site: Site, now: float) -> SplitJob:
     """Return the job that a stored piece is, with the facts that its files have now."""
     here = frozenset((site.site.name,))
-    files = {each.name: file_of(each, here, now) for each in items.values()}
-    named = {**record, "files": [items[number].name for number in record["files"]]}
+    files = {lfn_of(each): file_of(each, here, now) for each in items.values()}
+    named = {**record, "files": [lfn_of(items[number]) for number in record["files"]]}
     return SplitJob.from_record(named, files)

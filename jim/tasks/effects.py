@@ -35,6 +35,7 @@ class TaskVerb(StrEnum):
 
 POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
+ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 OLDER = "the status DB is older than its requests"
 
 
@@ -45,6 +46,7 @@ class Pool(NamedTuple):
     closed: str  # since when nothing more comes; empty: more may come
     failed: int  # pieces
     groups: frozenset[str]
+    feeds: tuple[str, ...] = ()  # tasks that have not ended
 
 
 def pool_of(store: Store, task: Task) -> Pool:
@@ -52,7 +54,9 @@ def pool_of(store: Store, task: Task) -> Pool:
     closed = [each.closed for each in store.sources(task.id)]
     counts = store.task_counts(task.id, "pieces")
     sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
-    return Pool(sent, max(closed) if all(closed) else "", failed, frozenset(each.grp for each in store.groups(task.id)))
+    groups, fed = frozenset(each.grp for each in store.groups(task.id)), store.fed_tasks([task.id])
+    feeds = tuple(each.name for each in map(store.task, sorted(fed)) if each and each.state not in ENDED)
+    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds)
 
 
 def paused_by_itself(task: Task) -> bool:
@@ -72,7 +76,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     if task.reason == OLDER and verb in (TaskVerb.RESUME, TaskVerb.START):
         return f"{name}: {OLDER}; only 'jim task cancel {name}' is possible"
     if verb == TaskVerb.REMOVE:
-        return _too_early_to_remove(task, pool.sent)
+        return _too_early_to_remove(task, pool)
     if state in OVER:
         return f"{name} is {state.value}"
     needed = {
@@ -103,9 +107,11 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
     return ""
 
 
-def _too_early_to_remove(task: Task, sent: int) -> str:
-    if sent:
-        return f"{task.name} has {sent:,} pieces on the way; cancel it first"
+def _too_early_to_remove(task: Task, pool: Pool) -> str:
+    if pool.sent:
+        return f"{task.name} has {pool.sent:,} pieces on the way; cancel it first"
+    if pool.feeds:
+        return f"{task.name} feeds {pool.feeds[0]!r}, which is not finished; finish or cancel that first"
     if task.state in (TaskState.FINISHED, TaskState.CANCELLED, TaskState.CONFIGURED, TaskState.READY):
         return ""
     return f"{task.name} is {task.state.value}; cancel it first"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from jim.files import read_regular, resolved
 from jim.request.languages import place
 from jim.request.toml import parse
 from jim.site.file import Site
-from jim.tasks import streams, words
+from jim.tasks import connecting, streams, words
 from jim.tasks.checks import check
 from jim.tasks.models import Model, model_in
 from jim.tasks.words import wrong
@@ -22,20 +23,33 @@ LONGEST = 1024 * 1024
 Spec = dict[str, Any]
 
 
-def read(file: Path, site: Site, holes: Mapping[str, str] | None = None) -> list[Spec]:
+def read(
+    file: Path, site: Site, holes: Mapping[str, str] | None = None, known: Mapping[str, Spec] | None = None
+) -> list[Spec]:
     """Read and check a task file, or a model with values for its holes; refuse it with the place of what is wrong."""
     text, tables = _parsed(file)
     if holes is not None:
         tables = _model(file, text, tables).filled(holes)
     found: list[Spec] = []
     for number, table in _tables(file, text, tables):
-        try:
+        with _told_of(file, text, number):
             spec = _read(table, file)
             _refuse_second(found, spec)
             found.append(check(spec, site))
-        except BadRequest as error:
-            raise BadRequest(f"{file}: {_place(text, number, error.told)}{error}") from error
+    every = {**(known or {}), **{each["name"]: each for each in found}}
+    for number, spec in enumerate(found):
+        with _told_of(file, text, number):
+            connecting.check(spec, every, site)
     return found
+
+
+@contextmanager
+def _told_of(file: Path, text: str, number: int) -> Iterator[None]:
+    """Let a refusal tell where in the file its words are."""
+    try:
+        yield
+    except BadRequest as error:
+        raise BadRequest(f"{file}: {_place(text, number, error.told)}{error}") from error
 
 
 def model(file: Path) -> Model:
@@ -119,7 +133,7 @@ def _sources(spec: Spec) -> list[Mapping[str, Any]]:
 
 
 def _no_source(name: str) -> words.Wrong:
-    return wrong("task.source", f"task {name!r}: no source: say events, directory, list, command or dataset")
+    return wrong("task.source", f"task {name!r}: no source: say events, directory, list, command, dataset or task")
 
 
 def _source(table: Mapping[str, Any], spec: Spec, here: Path) -> dict[str, Any]:

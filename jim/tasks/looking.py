@@ -15,6 +15,7 @@ from jim.errors import JimError
 from jim.site.file import Site
 from jim.statusdb.task_rows import Source, Task
 from jim.tasks import pooling
+from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import Keeper
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.directory import Memory
@@ -47,7 +48,10 @@ class Looking:
 
     def _look(self, keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any]) -> float:
         key = ("task look", task.id, source.k)
-        if source.closed or keeper.workers.busy(key):
+        if source.closed or keeper.workers.busy(key) or (source.upstream and source.looked):
+            return NEVER
+        if source.upstream:
+            catch_up(keeper, task, source)
             return NEVER
         due = max(self._next.get(key[1:], 0.0), keeper.workers.due(key))
         if due > keeper.clock.boot():
@@ -134,6 +138,8 @@ def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException)
 
 def look_now(source: Mapping[str, Any], site: Site) -> Found:
     """Look at a source once, for a person: nothing is stored, and files that may still grow are shown."""
+    if source["kind"] == "task":
+        return Found()
     if source["kind"] != "directory":
         return LISTED[source["kind"]](source, site)
     found = directory.look({**source, "stable_seconds": 0}, Memory(), (), "", 0.0) or Found()

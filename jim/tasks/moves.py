@@ -36,6 +36,7 @@ class Tasks:
         if changes != self._changes:
             self._changes = changes
             changed = follow(keeper) | keeper.store.changed_tasks()
+            changed |= keeper.store.fed_tasks(changed)
             waited = self.releasing.without_place if changed else set[int]()
             due |= dict.fromkeys(changed | waited, 0.0)
         now = keeper.clock.boot()

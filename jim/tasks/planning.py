@@ -18,6 +18,7 @@ NEVER = float("inf")
 SLICE = 5_000  # items that a splitter is shown at once
 STORED_AT_ONCE = 500  # pieces
 AHEAD = 10_000  # ready pieces that are planned in advance
+WAITING = 100_000  # pieces that wait for promises
 WAITS_SECONDS = 1.0  # between two looks at how long items have waited
 AGED_SECONDS = 60.0  # splitters may let files wait by their ages: so often they are asked again
 
@@ -34,7 +35,8 @@ class Planning:
         """Plan the next group that has changed; return when to ask again."""
         if keeper.workers.busy(_key(task)):
             return NEVER
-        if keeper.store.task_counts(task.id, "pieces").get("ready", 0) >= max(AHEAD, 2 * task.throttle["at_once"]):
+        counts = keeper.store.task_counts(task.id, "pieces")
+        if counts.get("ready", 0) >= max(AHEAD, 2 * task.throttle["at_once"]) or counts.get("waiting", 0) >= WAITING:
             return NEVER
         when = self._wait_no_longer(keeper, task)
         for group in keeper.store.dirty_groups(task.id):

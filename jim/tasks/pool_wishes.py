@@ -12,7 +12,7 @@ from jim.tasks.keeping import Keeper
 from jim.tasks.sources import group_of
 
 GIVEN_UP_FROM = frozenset(
-    {ItemState.AVAILABLE, ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.FAILED}
+    {ItemState.AVAILABLE, ItemState.PROMISED, ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.FAILED}
 )  # states of items of which nothing is on the way
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jim.statusdb.task_rows import Item, ItemState, NewItem, PieceState, Task
+from jim.statusdb.task_rows import UNSENT, Item, ItemState, NewItem, PieceState, Task
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
 from jim.tasks.sources import ALL
@@ -64,12 +64,12 @@ def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
         more = {p for each in new for p in keeper.store.pieces_with(each)} - pieces
         rows = [keeper.store.piece(task.id, p) for p in more]
         live = [each for each in rows if each and each.state is not PieceState.TAKEN_BACK]
-        if any(each.state is not PieceState.READY for each in live):
+        if any(each.state not in UNSENT for each in live):
             return False
         pieces |= more
         new = {part.item for each in live for part in keeper.store.parts_of(task.id, each.p)} - items
         items |= new
-    ready = [p for p in pieces if (row := keeper.store.piece(task.id, p)) and row.state is PieceState.READY]
+    ready = [p for p in pieces if (row := keeper.store.piece(task.id, p)) and row.state in UNSENT]
     keeper.store.take_back(task.id, ready)
     return bool(ready)
 

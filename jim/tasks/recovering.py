@@ -21,7 +21,7 @@ from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
-from jim.tasks.cutting import job_of, piece_of
+from jim.tasks.cutting import job_of, lfn_of, piece_of
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.work.splitters import find, jobs_of, parameters
@@ -71,6 +71,9 @@ class Recoveries:
         numbers = [p for p, _, _ in made.print]
         if not numbers:
             return "nothing has failed"
+        successors = successors_of(
+            {p: keeper.store.parts_of(task.id, p) for p in numbers}, made.pieces, task.next_piece
+        )
         for p in numbers:
             if piece := keeper.store.piece(task.id, p):
                 freeze(keeper, piece, "other pieces do its work")
@@ -79,10 +82,32 @@ class Recoveries:
         keeper.store.add_task_pieces(task.id, task.next_piece, made.pieces, turn=0)
         items = {part.item for piece in made.pieces for part in piece.parts}
         keeper.store.end_plan(task.id, task.next_piece + len(made.pieces), items)
+        keeper.store.move_promises(task.id, successors)
         if task.state is TaskState.FINISHED:
             keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered")
         log.info("task %s: %d failed pieces are replaced by %d", task.name, len(numbers), len(made.pieces))
         return f"{len(numbers)} failed pieces are replaced by {len(made.pieces)}"
+
+
+def successors_of(old: Mapping[int, Sequence[Part]], new: Sequence[NewPiece], first: int) -> dict[int, list[int]]:
+    """Return which new pieces do the work of each replaced one; what does that of several belongs to the first."""
+    by_item: dict[int, list[tuple[int, Part]]] = {}
+    for p, parts in old.items():
+        for part in parts:
+            by_item.setdefault(part.item, []).append((p, part))
+    found: dict[int, list[int]] = {p: [] for p in old}
+    for number, piece in enumerate(new, first):
+        of = (p for part in piece.parts for p, each in by_item.get(part.item, ()) if _share(each, part))
+        if (owner := next(of, None)) is not None:
+            found[owner].append(number)
+    return found
+
+
+def _share(one: Part, other: Part) -> bool:
+    """Tell whether two parts of an item have events in common, as far as they say which."""
+    if one.first_event is None or other.first_event is None or one.last_event is None or other.last_event is None:
+        return one.run == other.run or one.run is None or other.run is None
+    return one.first_event <= other.last_event and other.first_event <= one.last_event
 
 
 def failed_of(store: Store, task: Task) -> list[Failed]:
@@ -151,7 +176,7 @@ def _files(
     module = find(split["splitter"], site.site.handlers)
     checked = parameters(module, {**split["parameters"], **given})
     jobs: list[SplitJob] = [job_of(piece.record, items, site, 0.0) for piece, items, _ in failed]
-    known = {each.name: each for _, items, _ in failed for each in items.values()}
+    known = {lfn_of(each): each for _, items, _ in failed for each in items.values()}
     files = {file.lfn: file for job in jobs for file in job.files}
     storages = {each: (each,) for file in files.values() for each in file.locations}
     recovery = recovery_from({"documents": [document_of(job) for job in jobs]})

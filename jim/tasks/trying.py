@@ -58,6 +58,7 @@ def _begin(keeper: Keeper, task: Task) -> float:
     """Make the pieces of a test. Nothing is acquired, and no piece is planned."""
     groups = [grp for grp, _ in keeper.store.oldest_available(task.id)]
     items = [each for grp in sorted(groups)[:1] for each in keeper.store.available(task.id, grp, SHOWN_ITEMS)]
+    items = [each for each in items if each.there > 0]
     if not items:
         _judge(keeper, task, ["there is nothing to test yet: no source has an item"])
         return NEVER

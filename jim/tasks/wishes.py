@@ -11,6 +11,7 @@ from jim.errand import Errand
 from jim.errors import UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
+from jim.tasks.connecting import in_order
 from jim.tasks.effects import TaskVerb, paused_by_itself, pool_of, refusal, to_retry
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
@@ -67,7 +68,9 @@ def _told(content: Mapping[str, Any]) -> str:
 def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
     """Store all tasks of a file, or none of them."""
     with keeper.store.part():
-        for each in content["tasks"]:
+        named = {each["name"]: each for each in content["tasks"]}
+        for spec in in_order([each["spec"] for each in content["tasks"]]):
+            each = named[spec["name"]]
             release = each["spec"]["release"]
             limits = {name: release[name] for name in (*THROTTLE, "probe_seconds")}
             throttle = Throttle(**limits)._asdict()

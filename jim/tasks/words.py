@@ -28,6 +28,7 @@ KINDS = {
     "table": "a table",
     "tables": "a list of tables",
     "count": 'a whole number, or "any"',
+    "flag": "true or false",
 }
 TASK = {
     "name": Word("text", "its name, unique in its state directory"),
@@ -53,6 +54,10 @@ SOURCE = {
     "list": Word("text", "file with a name in each line"),
     "command": Word("texts", "program with its words, which prints the lines of a list and then: end"),
     "dataset": Word("text", "dataset of the site's catalogue"),
+    "task": Word("text", "the task that feeds it"),
+    "output": Word("text", "by this output"),
+    "promises": Word("flag", "true: pieces are planned of outputs that are still to come", default=False),
+    "when_broken": Word("text", "wait: a piece waits for a broken promise; fail: it fails", default="wait"),
     "every_seconds": Word("number", "seconds between two looks", least=0.1, default=30),
     "group": Word("text", "pattern whose first bracket finds the group in a name", default=""),
     "closed_by": Word("text", "pattern of a file that closes the group in its ending", default=""),
@@ -63,6 +68,7 @@ OF_KIND = {  # the words that a source of a kind may have
     "list": ("list", "every_seconds", "group"),
     "command": ("command", "every_seconds", "group"),
     "dataset": ("dataset", "every_seconds", "group"),
+    "task": ("task", "output", "promises", "when_broken"),
 }
 SPLIT = {
     "splitter": Word("text", "splitter that makes pieces of files"),
@@ -98,10 +104,6 @@ LATER = {
     "task.share": "shares of the places",
     "task.siblings": "siblings",
     "task.limits": "limits of its own",
-    "source.task": "a task as a source",
-    "source.output": "a task as a source",
-    "source.promises": "promises",
-    "source.when_broken": "promises",
     "source.closed_after_seconds": "closing by time",
     "split.adapt": "sizes that JIM finds out",
     "release.disk_gb": "a limit on the disk",
@@ -153,6 +155,8 @@ def _check(path: str, value: Any, word: Word) -> None:
 def _fits(value: Any, kind: str) -> bool:
     if kind in ("whole", "number"):
         return not isinstance(value, bool) and isinstance(value, int if kind == "whole" else int | float)
+    if kind == "flag":
+        return isinstance(value, bool)
     if kind == "count":
         return value == "any" or _fits(value, "whole")
     if kind in ("texts", "tables"):

@@ -175,7 +175,7 @@ def _at_most(name: str, asked: int | None, most: int, unit: str, where: str = ""
 
 
 def _can_be_asked_for(name: str, value: object, site: Site) -> None:
-    from jim.site.file import special_of  # imports the adapter: few requests ask for these
+    from jim.site.adapter import special_of  # imports the adapter: few requests ask for these
 
     system, special = site.batch.system, special_of(site)
     if name not in special:

@@ -81,10 +81,11 @@ class Ground(World):
         for (id_, index), task in list(self.batch.tasks.items()):
             if task.state is State.RUNNING:
                 words = tuple(value for _, word, value in self.batch._job_lines(task) if word == "arg")
+                left = {}
                 if code == 0:
                     self.diary.append(words[1:])
-                    more = {**more, **as_files(self.brings(words[1:]))}
-                self.batch.finish(id_, index, code=code, **more)
+                    left = as_files(self.brings(words[1:]))
+                self.batch.finish(id_, index, code=code, **more, **left)
 
     def work(self, code: int = 0) -> None:
         """Start and end all that is in the queue."""

@@ -39,7 +39,7 @@ WRONG = {
         "",
         1,
         1,
-        "task.source: task 't': no source: say events, directory, list, command or dataset",
+        "task.source: task 't': no source: say events, directory, list, command, dataset or task",
     ),
     "two kinds": (
         GOOD,
@@ -155,7 +155,7 @@ WRONG = {
         "campaigns = 2",
         6,
         8,
-        "task.source: task 't': no source: say events, directory, list, command or dataset",
+        "task.source: task 't': no source: say events, directory, list, command, dataset or task",
     ),
     "list": (FILES, "LIST", "/no/such", 7, 1, "source.list: /no/such: no such file"),
     "directory": (

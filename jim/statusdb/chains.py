@@ -1,0 +1,312 @@
+"""Chains of tasks in an SQLite store: outputs of one task are items of others, which it feeds.
+
+What a task brings reaches the tasks that it feeds in the same transaction: a promise becomes an item that is not there
+yet, a file makes it available, and a piece is ready once nothing of it is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jim.statusdb.formats import WITH_OUTPUTS
+from jim.statusdb.outputs import OUTPUTS, read_output
+from jim.statusdb.pieces import as_json
+from jim.statusdb.pools import ids
+from jim.statusdb.task_rows import (
+    LIVE_PIECES,
+    Ended,
+    Item,
+    ItemState,
+    Output,
+    OutputState,
+    PieceRow,
+    PieceState,
+    Source,
+    TaskState,
+    Todo,
+    Unfulfilled,
+)
+from jim.statusdb.waves import Waves, read_piece
+
+THERE, PROMISED, BROKEN = 1, 0, -1  # of an item
+OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
+ADD_FED = (
+    "INSERT INTO item (task, name, grp, state, since, size, record, there, output) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)
+MISSING = (
+    "UPDATE piece SET missing = (SELECT count(DISTINCT x.item) FROM piece_item x JOIN item i ON i.id = x.item "
+    "WHERE x.task = piece.task AND x.p = piece.p AND i.there < 1) "
+    "WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+)
+HOLDERS = (  # the pieces that wait for an item, or have failed with it
+    "SELECT DISTINCT p.* FROM piece_item x JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
+    "WHERE x.item = ? AND p.p < t.next_piece AND p.state IN ('waiting', 'failed')"
+)
+
+
+def item_name(output: Output) -> str:
+    """Return the name that an output has as an item of a task that it feeds."""
+    return f"{output.stream}/{output.p}{f'.{output.k}' if output.k else ''}"
+
+
+def is_there(output: Output) -> bool:
+    """Tell whether an output has its place, as far as the state of its piece allows that."""
+    return output.state is OutputState.STORED or (output.state is OutputState.VERIFIED and not output.todo)
+
+
+class Chains(Waves):
+    """The part of a status DB about tasks that feed one another."""
+
+    def fed_by(self, task: int) -> list[Source]:
+        """Return the sources that a task fills."""
+        if self._format < WITH_OUTPUTS:
+            return []
+        sql = "SELECT * FROM source INDEXED BY source_of WHERE upstream = ? AND upstream > 0 ORDER BY task, k"
+        return [Source(*row) for row in self.db.execute(sql, (task,))]
+
+    def fed_tasks(self, tasks: Iterable[int]) -> set[int]:
+        """Return the tasks that these ones feed."""
+        sql = (
+            "SELECT s.task FROM json_each(?) e CROSS JOIN source s INDEXED BY source_of ON s.upstream = e.value "
+            "WHERE s.upstream > 0"
+        )
+        return {number for (number,) in self.db.execute(sql, (ids(tasks),))}
+
+    def outputs_after(self, task: int, stream: str, above: int, limit: int) -> list[Output]:
+        """Return outputs of a pool in the order in which they were promised, above a number."""
+        sql = "SELECT * FROM output WHERE task = ? AND stream = ? AND id > ? ORDER BY id LIMIT ?"
+        return list(map(read_output, self.db.execute(sql, (task, stream, above, limit))))
+
+    def feed(self, source: Source, outputs: Iterable[Output]) -> None:
+        """Make items of outputs that were there before a task; those that are known stay as they are."""
+        known = {each.id: each for each in outputs}
+        completed = self._of_completed(list(known))
+        with self.transaction():
+            for number, each in known.items():
+                there = THERE if is_there(each) and number in completed else PROMISED
+                there = BROKEN if each.state is OutputState.BROKEN else there
+                if each.state not in (OutputState.REPLACED, OutputState.WITHDRAWN):
+                    self._feed_one(source, each, there)
+
+    def _of_completed(self, outputs: Sequence[int]) -> set[int]:
+        sql = (
+            "SELECT o.id FROM output o JOIN piece p ON p.task = o.task AND p.p = o.p "
+            "WHERE o.id IN (SELECT value FROM json_each(?)) AND p.state = 'completed'"
+        )
+        return {number for (number,) in self.db.execute(sql, (ids(outputs),))}
+
+    def _spec_of(self, source: Source) -> Mapping[str, Any]:
+        task = self.task(source.task)
+        return dict(task.spec["source"][source.k]) if task and task.state not in OVER else {}
+
+    def _feed_one(self, source: Source, output: Output, there: int) -> None:
+        """Add an item that a task is fed with, if it may have it yet; its group is to be planned."""
+        spec = self._spec_of(source)
+        if not spec or (there != THERE and not spec["promises"]):
+            return
+        state = ItemState.AVAILABLE if there == THERE else ItemState.PROMISED
+        size, record = (output.bytes, self._record(output)) if there == THERE else (0, self._expected(output))
+        row = (source.task, item_name(output), output.grp, state, self.clock.steady(), size, record, there, output.id)
+        if self.db.execute(ADD_FED, row).rowcount:
+            self._recount(source.task, "items", [(output.grp, state, 1)])
+            self.make_dirty(source.task, output.grp)
+
+    def _record(self, output: Output) -> str:
+        return as_json({"lfn": output.place, **output.record})
+
+    def _expected(self, output: Output) -> str:
+        """Return what is known of a file before it is there."""
+        task = self.task(output.task)
+        streams = task.streams if task else ()
+        expects = next((each.get("expects") for each in streams if each["name"] == output.stream), None)
+        return as_json(expects) if expects else ""
+
+    # What follows in the transactions that change outputs and pieces
+
+    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
+        """Let promises reach the tasks that they are for."""
+        made = super()._add_promises(new)
+        self._feed_promises(made)
+        return made
+
+    def _feed_promises(self, numbers: Sequence[int]) -> None:
+        for output in self._outputs_by_id(numbers):
+            for source in self._sources_of(output):
+                self._open(source, output)
+                self._feed_one(source, output, PROMISED)
+
+    def _outputs_by_id(self, numbers: Sequence[int]) -> list[Output]:
+        sql = f"{OUTPUTS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        return list(map(read_output, self.db.execute(sql, (ids(numbers),))))
+
+    def _sources_of(self, output: Output) -> list[Source]:
+        return [each for each in self.fed_by(output.task) if each.stream == output.stream]
+
+    def _open(self, source: Source, output: Output) -> None:
+        """Open a group of a task that was closed: more is promised to it. It was not late."""
+        task, group = self.task(source.task), self.group(source.task, output.grp)
+        if task is None or task.state in OVER:
+            return
+        if source.closed:
+            self.set_source(task.id, source.k, closed="")
+        if group and group.closed:
+            self.set_group(task.id, output.grp, closed="")
+            told = f"group {output.grp}" if output.grp else "all items"
+            self.note_task(task.id, "opened again", f"{told}: {item_name(output)} is promised")
+        if task.state is TaskState.FINISHED:
+            self.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} is promised")
+
+    def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
+        """Let the items that outputs are follow them."""
+        super()._move_outputs(numbers, now)
+        if now is OutputState.BROKEN:
+            self._set_there(numbers, PROMISED, BROKEN)
+        elif now is OutputState.PROMISED:
+            self._set_there(numbers, BROKEN, PROMISED)
+            self._feed_promises(numbers)
+        elif now is OutputState.WITHDRAWN:
+            for each in self._items_of(numbers):
+                self._withdraw(each)
+        elif now is OutputState.STORED:
+            self._fulfil(self._outputs_by_id(numbers))
+
+    def _set_there(self, outputs: Sequence[int], was: int, now: int) -> None:
+        sql = (
+            "UPDATE item SET there = ? WHERE output IN (SELECT value FROM json_each(?)) AND output > 0 AND there = ? "
+            "RETURNING task"
+        )
+        self._changed_tasks |= {task for (task,) in self.db.execute(sql, (now, ids(outputs), was)).fetchall()}
+
+    def _items_of(self, outputs: Sequence[int]) -> list[Item]:
+        sql = "SELECT task, id FROM item WHERE output IN (SELECT value FROM json_each(?)) AND output > 0"
+        found = self.db.execute(sql, (ids(outputs),)).fetchall()
+        return [self.items(task, [number])[number] for task, number in found]
+
+    def _withdraw(self, item: Item) -> None:
+        """Let an item be gone that nobody will bring; pieces that wait for it are taken back."""
+        self.take_back(item.task, [each.p for each in self._holders(item.id) if each.state is PieceState.WAITING])
+        now = self.items(item.task, [item.id])[item.id]
+        if now.state is ItemState.PROMISED:
+            self.move_items(item.task, [item.id], ItemState.GONE, note="its promise was withdrawn")
+
+    def _holders(self, item: int) -> list[PieceRow]:
+        return list(map(read_piece, self.db.execute(HOLDERS, (item,)).fetchall()))
+
+    def _fulfil(self, outputs: Iterable[Output]) -> None:
+        """Let outputs be there for the tasks that they are for."""
+        for output in outputs:
+            items = self._items_of([output.id])
+            for source in self._sources_of(output):
+                if not any(each.task == source.task for each in items):
+                    self._feed_one(source, output, THERE)
+            for item in items:
+                self._is_there(item, output)
+
+    def _is_there(self, item: Item, output: Output) -> None:
+        """Let an item be there that was promised; pieces that wait for nothing else are ready."""
+        if item.there == THERE:
+            return
+        facts = (output.bytes, self._record(output), item.id)
+        self.db.execute("UPDATE item SET there = 1, size = ?, record = ? WHERE id = ?", facts)
+        self._changed_tasks.add(item.task)
+        if item.state is ItemState.PROMISED:
+            self.move_items(item.task, [item.id], ItemState.AVAILABLE)
+            self.make_dirty(item.task, item.grp)
+        self._count_missing(item.task, [each.p for each in self._holders(item.id)])
+
+    def _count_missing(self, task: int, numbers: Sequence[int]) -> None:
+        """Count again what is missing of pieces; those that lack nothing are ready, others wait."""
+        self.db.execute(MISSING, (task, ids(numbers)))
+        sql = (
+            "SELECT p, missing FROM piece WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
+            "AND state = CASE WHEN missing > 0 THEN 'ready' ELSE 'waiting' END"
+        )
+        states = {True: PieceState.WAITING, False: PieceState.READY}
+        found = self.db.execute(sql, (task, ids(numbers))).fetchall()
+        self.move_pieces(task, [Ended(p, states[missing > 0]) for p, missing in found])
+
+    def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
+        """Let the pieces below a number count; those of which something is only promised wait."""
+        row = self.task(task)
+        first = row.next_piece if row else upto
+        with self.transaction():
+            super().end_plan(task, upto, acquired)
+            if row and any(each.get("promises") for each in row.spec["source"]):
+                self._count_missing(task, range(first, upto))
+
+    def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:
+        super()._move_pieces(task, numbers, end)
+        if end.state is PieceState.COMPLETED:
+            those = [each for p in numbers for each in self.outputs_of(task, p)]
+            self._fulfil(each for each in those if each.state is OutputState.VERIFIED and each.todo is Todo.NOTHING)
+
+    def take_back(self, task: int, numbers: Iterable[int]) -> None:
+        """Take back pieces; what is only promised is so again."""
+        those = list(numbers)
+        with self.transaction():
+            super().take_back(task, those)
+            items = {part.item for p in those for part in self.parts_of(task, p)}
+            lacking = [each.id for each in self.items(task, items).values() if each.there < THERE]
+            self.move_items(task, lacking, ItemState.PROMISED)
+
+    # What cannot be fulfilled
+
+    def unfulfilled(self, source: Source, *, broken: bool, limit: int) -> list[Unfulfilled]:
+        """Return pieces that wait for what a source has promised: what is broken, or all that is not there."""
+        sql = (
+            "SELECT p.p, i.name, q.reason FROM output o INDEXED BY output_open "
+            "JOIN item i INDEXED BY item_of ON i.output = o.id AND i.output > 0 AND i.task = ? "
+            "JOIN piece_item x ON x.item = i.id "
+            "JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
+            "JOIN piece q ON q.task = o.task AND q.p = o.p WHERE o.task = ? AND o.stream = ? "
+            "AND o.state IN ('promised', 'broken') AND (NOT ? OR o.state = 'broken') "
+            "AND p.state = 'waiting' AND p.p < t.next_piece GROUP BY p.p ORDER BY p.p LIMIT ?"
+        )
+        values = (source.task, source.upstream, source.stream, broken, limit)
+        return [Unfulfilled(*row) for row in self.db.execute(sql, values)]
+
+    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
+        """Return the items in no piece that a task has only promised."""
+        sql = (
+            "SELECT i.id FROM item i INDEXED BY item_promised JOIN output o ON o.id = i.output "
+            "WHERE i.task = ? AND i.state = 'promised' AND o.task = ? LIMIT ?"
+        )
+        return [number for (number,) in self.db.execute(sql, (task, upstream, limit))]
+
+    # Recovery
+
+    def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
+        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
+        for old, new in successors.items():
+            for output in self.outputs_of(task, old):
+                those = [each.id for p in new for each in self.outputs_of(task, p) if each.stream == output.stream]
+                for item in self._items_of([output.id]):
+                    into = [each.id for each in self._items_of(those) if each.task == item.task]
+                    self._replace_item(item, into)
+
+    def _replace_item(self, item: Item, into: Sequence[int]) -> None:
+        """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
+        for piece in self._holders(item.id):
+            files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
+            if piece.state is PieceState.WAITING and not files:
+                self.take_back(item.task, [piece.p])
+                continue
+            self.db.execute(
+                "DELETE FROM piece_item WHERE task = ? AND p = ? AND item = ?", (item.task, piece.p, item.id)
+            )
+            rows = ((item.task, piece.p, each) for each in into)
+            self.db.executemany("INSERT INTO piece_item (task, p, item) VALUES (?, ?, ?)", rows)
+            record = as_json({**piece.record, "files": files})
+            self.db.execute("UPDATE piece SET record = ? WHERE task = ? AND p = ?", (record, item.task, piece.p))
+            live, failed = int(piece.state in LIVE_PIECES), int(piece.state is PieceState.FAILED)
+            count = "UPDATE item SET live = live + ?, failed = failed + ? WHERE id = ?"
+            self.db.executemany(count, ((live, failed, each) for each in into))
+            self.db.execute(count, (-live, -failed, item.id))
+            self.move_items(item.task, into, ItemState.ACQUIRED)
+            self._derive_items(item.task, into)
+            self._count_missing(item.task, [piece.p])
+        names = ", ".join(each.name for each in self.items(item.task, into).values())
+        note = f"replaced by {names}" if names else "its promise was withdrawn"
+        self.move_items(item.task, [item.id], ItemState.GONE, note=note)

@@ -1,0 +1,134 @@
+"""Connectors: sources that are outputs of other tasks. What upstream brings arrives by its own transactions.
+
+What was there before a task is caught up with by looks. A group is closed once upstream brings no more of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+from jim.model import Kind
+from jim.statusdb.outputs import pool_of
+from jim.statusdb.task_rows import (
+    LIVE_PIECES,
+    Ended,
+    Group,
+    ItemState,
+    OutputState,
+    PieceState,
+    Source,
+    Task,
+    TaskState,
+)
+from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import read
+
+log = logging.getLogger(__name__)
+AT_ONCE = 500  # outputs, or pieces
+FAIL = "fail"  # what becomes of a piece whose promise is broken
+TO_COME = (ItemState.AVAILABLE, ItemState.PROMISED)
+
+
+def catch_up(keeper: Keeper, task: Task, source: Source) -> None:
+    """Take outputs of before a task, some at a time."""
+    now = next((each for each in keeper.store.sources(task.id) if each.k == source.k), None)
+    if now is None:
+        return
+    some = keeper.store.outputs_after(now.upstream, now.stream, now.upto, AT_ONCE)
+    with keeper.store.transaction():
+        keeper.store.feed(now, some)
+        if some:
+            keeper.store.set_source(task.id, now.k, upto=some[-1].id)
+        else:
+            keeper.store.set_source(task.id, now.k, looked=keeper.clock.utc())
+    if some:
+        keeper.workers.later(("task look", task.id, now.k), partial(catch_up, keeper, task, now))
+
+
+def close(keeper: Keeper, task: Task) -> list[str]:
+    """Close sources that bring no more; return the groups of which all sources bring no more."""
+    if not any(each.upstream for each in keeper.store.sources(task.id)):
+        return []
+    for source in keeper.store.sources(task.id):
+        if source.upstream and source.looked and not source.closed and _is_over(keeper, source):
+            keeper.store.set_source(task.id, source.k, closed=keeper.clock.utc())
+            keeper.store.note_task(task.id, "source closed", f"nothing more comes of {source.stream}")
+    sources = keeper.store.sources(task.id)
+    return [
+        group.grp
+        for group in keeper.store.groups(task.id)
+        if not group.closed
+        and any(each.upstream for each in sources)
+        and all(each.closed or _brings_no_more(keeper, task, each, group.grp) for each in sources)
+    ]
+
+
+def _is_over(keeper: Keeper, source: Source) -> bool:
+    """Tell whether the task that feeds a source brings nothing more."""
+    upstream, fed = keeper.store.task(source.upstream), keeper.store.task(source.task)
+    if upstream is None or fed is None or upstream.state is TaskState.CANCELLED:
+        return True
+    if not all(each.closed for each in keeper.store.sources(upstream.id)):
+        return False
+    return all(_is_complete(keeper, fed, upstream, source, each) for each in keeper.store.groups(upstream.id))
+
+
+def _brings_no_more(keeper: Keeper, task: Task, source: Source, grp: str) -> bool:
+    """Tell whether a source brings nothing more of a group that upstream has closed."""
+    upstream = keeper.store.task(source.upstream) if source.upstream and source.looked else None
+    group = keeper.store.group(source.upstream, grp) if upstream else None
+    return bool(upstream and group and _is_complete(keeper, task, upstream, source, group))
+
+
+def _is_complete(keeper: Keeper, fed: Task, upstream: Task, source: Source, group: Group) -> bool:
+    """Tell whether all of a group is planned and, unless promises do, there or broken for good."""
+    items = keeper.store.task_counts(upstream.id, "items", group.grp)
+    if not group.closed or group.dirty or any(items.get(each) for each in TO_COME):
+        return False
+    if fed.spec["source"][source.k]["promises"]:
+        return True
+    pieces = keeper.store.task_counts(upstream.id, "pieces", group.grp)
+    outputs = keeper.store.task_counts(upstream.id, pool_of(source.stream), group.grp)
+    stored = any(each["store"] for each in upstream.streams if each["name"] == source.stream)
+    to_come = [*(pieces.get(each) for each in LIVE_PIECES), outputs.get(OutputState.PROMISED)]
+    to_come += [outputs.get(OutputState.VERIFIED)] if stored and upstream.state is not TaskState.FINISHED else []
+    return not any(to_come) and not (pieces.get(PieceState.FAILED) and _tries_again(upstream))
+
+
+def _tries_again(upstream: Task) -> bool:
+    """Tell whether a task will try failed pieces again by itself."""
+    throttle = read(upstream.throttle)
+    return upstream.state in (TaskState.RUNNING, TaskState.PAUSED) and bool(
+        throttle.bad or throttle.again or throttle.retry
+    )
+
+
+def give_up(keeper: Keeper, task: Task) -> None:
+    """Let pieces fail whose promises will not be fulfilled, some at a time; what is in no piece is dropped."""
+    for source in keeper.store.sources(task.id):
+        if not source.upstream or not task.spec["source"][source.k]["promises"]:
+            continue
+        upstream = keeper.store.task(source.upstream)
+        if upstream is None or upstream.state is TaskState.CANCELLED:
+            name = task.spec["source"][source.k]["task"]
+            _end(keeper, task, source, f"will not be fulfilled: task {name} was cancelled", broken=False)
+            items = keeper.store.promised_items(task.id, source.upstream, AT_ONCE)
+            note = f"its promise will not be fulfilled: task {name} was cancelled"
+            keeper.store.move_items(task.id, items, ItemState.DROPPED, note=note)
+        elif task.spec["source"][source.k]["when_broken"] == FAIL and _any_broken(keeper, source):
+            _end(keeper, task, source, "is broken", broken=True)
+
+
+def _any_broken(keeper: Keeper, source: Source) -> bool:
+    return bool(keeper.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.BROKEN))
+
+
+def _end(keeper: Keeper, task: Task, source: Source, why: str, *, broken: bool) -> None:
+    found = keeper.store.unfulfilled(source, broken=broken, limit=AT_ONCE)
+    told = [
+        (each.p, f"promise {each.item} {why}{f': {each.reason}' if each.reason and broken else ''}") for each in found
+    ]
+    keeper.store.move_pieces(task.id, [Ended(p, PieceState.FAILED, words, Kind.BROKEN) for p, words in told])
+    if found:
+        log.warning("task %s: %d pieces have failed: a promise %s", task.name, len(found), why)

@@ -1,0 +1,354 @@
+"""Tasks that feed one another: what is exactly once is judged by the diary of payloads, and the files in the stores."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.model import State
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.ground import Ground, a_list
+
+RUN = """
+[[task]]
+name = "{0}"
+request = {{ job_type = "executable", executable = "/bin/echo", arguments = ["{0}", {1}], outputs = ["{2}.dat"] }}
+"""
+GEN = RUN.format("gen", '"$FirstEvent", "$LastEvent"', "gen")
+RECO = RUN.format("reco", '"$InputFiles"', "reco")
+MERGE = RUN.format("merge", '"$InputFiles"', "all")
+
+
+class Chain(Ground):
+    """Three tasks: what a payload leaves is what it was given, so that the last files tell all that is in them."""
+
+    def __init__(self, place: Path, monkeypatch, **settings) -> None:
+        super().__init__(place, monkeypatch, **settings)
+        self.brings = self._brings
+        self.stores = {}
+        for name in ("gen", "reco", "merge"):
+            self.stores[name] = place / f"store-{name}"
+            self.stores[name].mkdir()
+
+    def _brings(self, words):
+        task, given = words[0], words[1:]
+        if task == "gen":
+            return {"gen.dat": "".join(f"{n}\n" for n in range(int(given[0]), int(given[1]) + 1)).encode()}
+        content = b"".join(Path(each).read_bytes() for each in given[0].split(","))
+        return {"reco.dat" if task == "reco" else "all.dat": content}
+
+    def text(
+        self, *, events=40, each=2, campaigns=1, promises=True, files=5, when="full", store=True, more="", broken="wait"
+    ):
+        stores = {name: f', store = "{self.stores[name]}"' if store else "" for name in self.stores}
+        told = str(promises).lower()
+        return f"""
+{GEN}
+source = [ {{ events = {events}, events_per_piece = {each}, campaigns = {campaigns} }} ]
+output = [ {{ name = "gen", files = "gen.dat"{stores["gen"]} }} ]
+release = {{ every_seconds = 0 }}
+{RECO}
+source = [ {{ task = "gen", output = "gen", promises = {told}, when_broken = "{broken}" }} ]
+split = {{ splitter = "FileBased", parameters = {{ files_per_job = {files} }}, when = "{when}" }}
+output = [ {{ name = "reco", files = "reco.dat"{stores["reco"]} }} ]
+release = {{ every_seconds = 0 }}
+{MERGE}
+source = [ {{ task = "reco", output = "reco", promises = {told} }} ]
+split = {{ splitter = "MinFileBased", parameters = {{ files_per_job = 1_000 }}, when = "closed" }}
+output = [ {{ name = "all", files = "all.dat"{stores["merge"]} }} ]
+release = {{ every_seconds = 0 }}
+{more}
+"""
+
+    def chain(self, **how):
+        self.start(self.text(**how), "gen", "reco", "merge")
+
+    def finish(self, name="merge", rounds=600):
+        def finished():
+            self.work()
+            return self.task(name).state is TaskState.FINISHED
+
+        self.until(finished, 2.0, rounds)
+
+    def merged(self) -> list[int]:
+        """Return the events in the files of the last store, sorted."""
+        lines = [line for path in self.stores["merge"].iterdir() for line in path.read_text().split()]
+        return sorted(map(int, lines))
+
+    def fail(self, *tasks) -> None:
+        """Start all that is in the queue; end what these tasks run badly, and the rest well."""
+        for key in self.begin():
+            if self.words(key)[1] in tasks:
+                self.batch.finish(*key, code=3)
+        self.end()
+
+    def words(self, key):
+        return [value for _, word, value in self.batch._job_lines(self.batch.tasks[key]) if word == "arg"]
+
+
+@pytest.fixture
+def ground(tmp_path, monkeypatch):
+    return Chain(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("promises", [True, False])
+@pytest.mark.parametrize("store", [True, False])
+def test_a_chain_of_three_tasks_does_each_event_once(ground, promises, store):
+    ground.chain(promises=promises, store=store)
+    ground.finish()
+    last = ground.store.outputs_of(ground.task("merge").id, 0)[0]
+    assert sorted(map(int, Path(last.place).read_text().split())) == list(range(1, 41))
+    assert ground.task("merge").next_piece == 1
+    assert [ground.task(name).outcome for name in ("gen", "reco", "merge")] == ["completed"] * 3
+    assert ground.counts("items", "reco") == {"completed": 20}
+
+
+def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files_are_there(ground):
+    ground.chain()
+    ground.until(lambda: ground.counts("pieces", "merge") and len(ground.batch.tasks) == 20)
+    assert ground.counts("pieces", "reco") == {"waiting": 4}
+    assert ground.counts("items", "reco") == {"acquired": 20}
+    ground.begin()
+    reco = ground.task("reco").id
+    items = ground.store.items(reco, ground.store.piece(reco, 0).record["files"]).values()
+    for each in items:  # the splitter sorts by name
+        key = ("1", int(each.name.partition("/")[2]) + 1)
+        ground.batch.finish(*key, files=[("gen.dat", b"1\n")], extra=f"file 2 {ONE} gen.dat\n")
+    ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 5)
+    ground.until(lambda: any(ground.words(key)[1] == "reco" for key in ground.batch.tasks))
+    assert ground.counts("pieces", "reco") == {"waiting": 3, "sent": 1}
+    assert [ground.words(key)[2].count(",") for key in ground.batch.tasks if ground.words(key)[1] == "reco"] == [4]
+
+
+ONE = "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865"
+
+
+def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_retry(ground):
+    ground.chain(events=20)
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 9, "broken": 1})
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"waiting": 1, "completed": 1})
+    assert ground.store.item_named(ground.task("reco").id, "gen/1").there == -1
+    assert ground.task("gen").state is TaskState.FINISHED
+    ground.ask("retry", "gen")
+    ground.until(lambda: ground.store.item_named(ground.task("reco").id, "gen/1").there == 0)
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+    assert ground.counts("output all", "merge") == {"stored": 1}
+
+
+def test_25_a_waiting_piece_waits_for_the_three_that_replace_the_failed_one(ground):
+    ground.chain(events=24, each=3, files=4)
+    ground.until(lambda: len(ground.batch.tasks) == 8)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.until(lambda: ground.work() or ground.counts("output gen", "gen").get("stored") == 7)
+    ground.ask("recover", "gen", parameters={"events_per_piece": 1})
+    ground.until(lambda: ground.task("gen").next_piece == 11)
+    reco = ground.task("reco").id
+    piece = ground.store.piece(reco, 0)
+    names = {each.name for each in ground.store.items(reco, piece.record["files"]).values()}
+    assert names == {"gen/0", "gen/8", "gen/9", "gen/10", "gen/2", "gen/3"}
+    assert (piece.state.value, piece.missing) == ("waiting", 3)
+    assert ground.store.item_named(reco, "gen/1").state.value == "gone"
+    ground.finish()
+    assert ground.merged() == list(range(1, 25))
+    assert ground.task("reco").next_piece == 2
+    assert ground.task("merge").outcome == "completed"
+
+
+def test_27_with_fail_the_piece_fails_and_can_be_recovered(ground):
+    ground.chain(events=20, broken="fail")
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 1)
+    (piece,) = ground.store.failed_pieces(ground.task("reco").id)
+    assert piece.reason == "promise gen/1 is broken: exit 3"
+    ground.ask("retry", "gen")
+    ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 10})
+    ground.ask("recover", "reco")
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+
+
+def test_28_promises_of_a_cancelled_task_fail_the_pieces_that_wait(ground):
+    ground.chain(events=20)
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ground.begin()
+    ground.batch.finish("1", 1, files=[("gen.dat", b"1\n")], extra=f"file 2 {ONE} gen.dat\n")
+    ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 1)
+    ground.ask("cancel", "gen")
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED, 5.0)
+    reasons = {each.reason for each in ground.store.failed_pieces(ground.task("reco").id)}
+    told = {reason.partition(" ")[2].partition(" ")[2] for reason in reasons}
+    assert told == {"will not be fulfilled: task gen was cancelled"}
+    assert ground.task("reco").outcome == "with failures"
+    assert ground.counts("pieces", "merge") == {"waiting": 1}
+    ground.ask("cancel", "reco")
+    ground.until(lambda: ground.task("merge").state is TaskState.FINISHED, 5.0)
+    assert ground.task("merge").outcome == "with failures"
+
+
+def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
+    text = ground.text(events=10, each=2, files=5, promises=True)
+    text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)
+    real = ground.brings
+    ground.brings = lambda words: {} if words[:2] == ("gen", "3") else real(words)
+    ground.start(text, "gen", "reco", "merge")
+    ground.finish()
+    assert ground.merged() == [1, 2, *range(5, 11)]
+    assert ground.items("reco")["gen/1"] == "gone"
+    assert ground.task("merge").outcome == "completed"
+
+
+def test_33_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
+    ground.chain(events=30, campaigns=3, promises=False)
+    merged = []
+
+    def goes_on():
+        here = list(ground.begin())
+        for key in here:
+            if ground.words(key)[1] == "merge":
+                inputs = ground.words(key)[2].split(",")
+                events = sorted(int(line) for each in inputs for line in Path(each).read_text().split())
+                merged.append(events)
+        ground.end()
+        return ground.task("merge").state is TaskState.FINISHED
+
+    ground.until(goes_on, 2.0, 600)
+    assert merged == [list(range(1, 11)), list(range(11, 21)), list(range(21, 31))]
+    assert ground.counts("pieces", "merge") == {"completed": 3}
+
+
+@pytest.mark.parametrize("promises", [True, False])
+def test_68_a_recovery_upstream_opens_a_group_that_was_merged(ground, promises):
+    ground.chain(events=20, promises=promises, broken="fail")
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    if promises:
+        ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 1)
+        ground.ask("drop", "merge", items=["reco/0"], reason="no")
+    ground.finish() if not promises else ground.until(
+        lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED, 2.0
+    )
+    before = ground.merged()
+    ground.ask("recover", "gen")
+    ground.until(lambda: ground.task("gen").state is TaskState.RUNNING)
+    ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
+    if promises:
+        ground.ask("recover", "reco")
+    done = 20 if not promises else 19
+    ground.until(lambda: ground.work() or len(ground.merged()) >= done or promises, 2.0, 600)
+    assert any(line.startswith("opened again: ") for line in ground.journal("reco"))
+    if not promises:
+        assert before == [1, 2, *range(5, 21)]
+        assert ground.merged() == list(range(1, 21))
+        assert len(list(ground.stores["merge"].iterdir())) == 2
+    assert "late" not in ground.counts("items", "reco")
+
+
+def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_stay(ground, monkeypatch):
+    ground.chain(events=10, store=False)
+    ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
+    ground.ask("pause", "reco")
+    from jim.keeper.aging import is_over
+
+    monkeypatch.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
+    ground.go(2, 10.0)
+    assert not is_over(ground.keeper, ground.store.grid_job(ground.store.waves(ground.task("gen").id)[0].grid))
+    ground.ask("remove", "gen")
+    why = "gen feeds 'reco', which is not finished; finish or cancel that first"
+    assert f"remove changes nothing: {why}" in ground.journal("gen")
+
+
+def test_what_was_there_before_a_task_is_caught_up_with(ground, monkeypatch):
+    monkeypatch.setattr("jim.tasks.feeding.AT_ONCE", 3)
+    whole = ground.text(events=20)
+    gen = whole[: whole.index('[[task]]\nname = "reco"')]
+    ground.start(gen, "gen")
+    ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
+    ground.create(whole[whole.index('[[task]]\nname = "reco"') :], "more.toml")
+    ground.ask("start", "reco", untested=True)
+    ground.ask("start", "merge", untested=True)
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+
+
+CYCLES = {
+    "1": ("a", "a"),
+    "2": ("a", "b", "a"),
+    "3": ("a", "b", "c", "a"),
+}
+
+
+def ring(*names):
+    text = ""
+    for name, fed in pairwise(names):
+        text += RUN.format(name, '"$InputFiles"', name)
+        text += f'source = [ {{ task = "{fed}", output = "o" }} ]\noutput = [ {{ name = "o", files = "*.dat" }} ]\n'
+    return text
+
+
+@pytest.mark.parametrize("names", CYCLES.values(), ids=CYCLES)
+def test_32_a_cycle_is_refused_and_nothing_is_stored(ground, names):
+    with pytest.raises(BadRequest, match=r"source.task: .* -> .*: a task cannot feed itself"):
+        ground.create(ring(*names))
+    assert ground.store.tasks() == []
+
+
+def test_32_a_cycle_of_two_files_is_refused(ground, tmp_path):
+    first = RUN.format("a", '"$InputFiles"', "a") + f'source = [ {{ list = "{a_list(tmp_path, "x")}" }} ]\n'
+    ground.create(first + 'output = [ { name = "o", files = "*.dat" } ]\n')
+    ground.create(ring("b", "a"), "b.toml")
+    with pytest.raises(BadRequest, match=r"source\.task: a -> b -> a: a task cannot feed itself"):
+        ground.create(ring("a", "b"), "a.toml")
+    assert [each.name for each in ground.store.tasks()] == ["a", "b"]
+
+
+def test_59_a_store_that_a_task_upstream_watches_is_refused(ground):
+    place = ground.stores["gen"]
+    text = RUN.format("a", '"$InputFiles"', "a") + f'source = [ {{ directory = "{place}" }} ]\n'
+    text += 'output = [ { name = "o", files = "*.dat" } ]\n' + RUN.format("b", '"$InputFiles"', "b")
+    text += 'source = [ { task = "a", output = "o" } ]\n'
+    text += f'output = [ {{ name = "p", files = "*.dat", store = "{place}" }} ]\n'
+    with pytest.raises(BadRequest, match=f"output.store: {place} is watched by a source of task 'a': what it brings"):
+        ground.create(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('task = "gen"', 'task = "gne"', "source.task: there is no task 'gne'; did you mean 'gen'?"),
+        ('output = "gen"', 'output = "geen"', "source.output: 'gen' has no output 'geen'.*known: gen"),
+        ('"wait"', '"skip"', "source.when_broken: 'skip': must be wait or fail"),
+        ('"FileBased", parameters = { files_per_job = 5 }', '"SizeBased"', "source.promises: SizeBased needs sizes"),
+        ("promises = true", "promises = 1", "source.promises: expected true or false, found 1"),
+    ],
+)
+def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
+    text = ground.text()
+    assert old in text
+    with pytest.raises(BadRequest, match=why.replace("?", "\\?")):
+        ground.create(text.replace(old, new, 1))
+    assert ground.store.tasks() == []
+
+
+def test_1_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
+    ground.chain(events=40)
+
+    def kill():
+        ground.work()
+        ground.go(2, 3.0)
+        ground.restart()
+        return ground.task("merge").state is TaskState.FINISHED
+
+    ground.until(kill, 5.0, 300)
+    assert ground.merged() == list(range(1, 41))
+    assert sum(task.state is State.COMPLETED for task in ground.batch.tasks.values()) == 20 + 4 + 1
