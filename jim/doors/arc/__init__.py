@@ -38,7 +38,8 @@ class Arc(OwnLanguage):
     def state(self, told: Told) -> bytes:
         """Return the word, and the line of progress."""
         if told.standing.final:
-            return b"%b %d %b\n" % (ENDED, _code(told), _plain(told.reason or told.standing.value).encode())
+            code = 0 if told.standing is Standing.DONE else told.exit_code or 1
+            return b"%b %d %b\n" % (ENDED, code, _plain(told.reason or told.standing.value).encode())
         words = {Standing.ACTIVE: RUNNING, Standing.SUSPENDED: SUSPENDED}
         return b"%b\n%b\n" % (words.get(told.standing, WAITING), _plain(told.progress).encode())
 
@@ -70,10 +71,6 @@ class Arc(OwnLanguage):
             raise BadRequest(self.usage[verb])
         number = number_of_last(site.state, read(Path(words[0])).get("gridid", ""))
         return (f"{number}\n".encode() if number else b""), "only a number was asked for"
-
-
-def _code(told: Told) -> int:
-    return 0 if told.standing is Standing.DONE else told.exit_code or 1
 
 
 def _plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import datetime
@@ -14,16 +15,7 @@ from jim.statusdb import open_store
 from jim.statusdb.totals import Totals, totals_of
 
 LONGEST, MOST_NODES = 4 * 1024 * 1024, 100
-NAMES = [
-    "exitcode",
-    "nodename",
-    "Processors",
-    "WallTime",
-    "UserTime",
-    "MaxResidentMemory",
-    "LRMSStartTime",
-    "LRMSEndTime",
-]
+FACT = re.compile("(exitcode|nodename|Processors|WallTime|UserTime|MaxResidentMemory|LRMS(Start|End)Time)=")
 
 
 def write(state: Path, number: int, session: str, code: int) -> None:
@@ -33,7 +25,7 @@ def write(state: Path, number: int, session: str, code: int) -> None:
         with closing(open_store(state, Clock())) as store:
             used = totals_of(store, store.grid_job(number))
         before = read_regular(file, LONGEST).decode(errors="replace").splitlines()
-        kept = [line for line in before if line.partition("=")[0] not in NAMES]
+        kept = [line for line in before if not FACT.match(line)]
         facts = (f"exitcode={code}", *(_lines(used) if used else ()))
         replace(file, "".join(f"{line}\n" for line in (*kept, *facts)).encode())
 

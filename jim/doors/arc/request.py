@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,8 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     """Return the program, its files and its variables, as far as the job type has a program."""
     declared = declarations(handler_of(job_type, own))
     found: dict[str, Any] = {}
-    if variables := _variables(values(grami, "env")):
+    pairs = (text.partition("=") for text in values(grami, "env"))
+    if variables := {name: text for name, _, text in pairs if not name.upper().startswith(OURS)}:
         found["environment"] = variables
     if "executable" not in declared:  # a job description must name one
         return found
@@ -108,11 +109,6 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):
         found["outputs"] = ["*"] if EVERYTHING in outputs else outputs
     return found
-
-
-def _variables(pairs: Iterable[str]) -> dict[str, str]:
-    texts = (text.partition("=") for text in pairs)
-    return {name: text for name, _, text in texts if not name.upper().startswith(OURS)}
 
 
 def _asked(grami: Grami) -> Iterator[str]:
@@ -139,8 +135,8 @@ def local_of(grami: Grami) -> dict[str, str]:
 
 
 def pairs_of(content: bytes) -> dict[str, str]:
-    """Return the pairs of a file of A-REX's that has `name=value` lines."""
-    lines = content.decode(errors="surrogateescape").splitlines()
+    """Return the pairs of a file of A-REX's that has `name=value` lines. The texts in it may hold any other break."""
+    lines = content.decode(errors="surrogateescape").split("\n")
     return {name: value for name, found, value in (line.partition("=") for line in lines) if found}
 
 

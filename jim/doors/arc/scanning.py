@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import random
 import re
 import sys
 import time
@@ -34,7 +35,7 @@ ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
 # A-REX takes the end of a job before it says that the job is no longer INLRMS: so long JIM takes no job for resumed.
 SETTLED_SECONDS = 20.0
 STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")
-OURS = re.compile(r"(\d+)\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
+OURS = re.compile(r"(\d{1,10})\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
 HEX = re.compile("[0-9a-f]+")
 LOST = 255, "JIM does not know this job any more: its grid job was removed, or its state directory replaced"
 
@@ -53,21 +54,21 @@ class Job(NamedTuple):
 
 def scan(controls: Iterable[Path]) -> None:
     """Look at all jobs that JIM has, and tell A-REX of those that have ended."""
+    by_account: dict[int, list[Job]] = {}
     for control in controls:
-        by_account: dict[int, list[Job]] = {}
         for job in jobs(control):
             by_account.setdefault(job.uid, []).append(job)
             _renew_proxy(job)
-        for uid, mine in by_account.items():
-            for job, code, words in _ended(uid, mine):
-                _tell_arex(job, code, words)
+    for uid, mine in by_account.items():
+        for job, code, words in _ended(uid, mine):
+            _tell_arex(job, code, words)
 
 
 def jobs(control: Path) -> Iterator[Job]:
     """Return the jobs that A-REX has handed to JIM, but those of which it has an end already."""
-    for entry in os.scandir(control / "processing"):
+    for status in (control / "processing").glob("job.*.status"):
         with suppress(OSError, JimError):  # it moved on just now
-            if (name := STATUS.fullmatch(entry.name)) and (job := _job(control, Path(entry.path), name[1])):
+            if (name := STATUS.fullmatch(status.name)) and (job := _job(control, status, name[1])):
                 yield job
 
 
@@ -75,12 +76,13 @@ def _job(control: Path, status: Path, id_: str) -> Job | None:
     word = read_regular(status, 100).strip()
     if word not in (b"INLRMS", b"CANCELING") or (control / f"job.{id_}.lrms_done").exists():
         return None
-    local = pairs_of(read_regular(control / f"job.{id_}.local", LONGEST_LOCAL))
-    if not (ours := OURS.fullmatch(local.get("localid", ""))):
+    file = control / f"job.{id_}.local"
+    local = pairs_of(read_regular(file, LONGEST_LOCAL))
+    # A-REX gives the file to the account: nobody hands a job to somebody else by writing another uid into it.
+    if not (ours := OURS.fullmatch(local.get("localid", ""))) or file.lstat().st_uid not in (0, int(ours[1])):
         return None
-    entered, delegation = status.stat().st_mtime_ns, HEX.fullmatch(local.get("delegationid", ""))
-    named = local.get("sessiondir", ""), delegation[0] if delegation else ""
-    return Job(id_, control, entered, word == b"CANCELING", int(ours[1]), *named)
+    named = local.get("sessiondir", ""), local.get("delegationid", "")
+    return Job(id_, control, status.stat().st_mtime_ns, word == b"CANCELING", int(ours[1]), *named)
 
 
 def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
@@ -95,9 +97,8 @@ def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
     if answer is None:
         sys.stderr.write(f"{name}: no answer about {len(mine)} jobs; asked again in the next scan\n")
         return
-    by_id = {each.id: each for each in mine}
-    for id_, code, words in json.loads(answer):
-        yield by_id[id_], int(code), str(words)
+    for place, code, words in json.loads(answer):
+        yield mine[place], int(code), str(words)
 
 
 def _tell_arex(job: Job, code: int, words: str) -> None:
@@ -109,7 +110,7 @@ def _tell_arex(job: Job, code: int, words: str) -> None:
 
 def _renew_proxy(job: Job) -> None:
     """Write a renewed proxy into the job's file: A-REX itself does so only when the job moves on."""
-    parts = re.findall(".{1,3}", job.delegation)
+    parts = re.findall(".{1,3}", job.delegation if HEX.fullmatch(job.delegation) else "")
     file, place = job.control.joinpath("delegations", *parts), job.control / f"job.{job.id}.proxy"
     with suppress(OSError, JimError):  # a job without a proxy, or one that moved on just now
         if not parts or file.stat().st_mtime <= place.stat().st_mtime:
@@ -125,9 +126,12 @@ def _renew_proxy(job: Job) -> None:
 
 def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> bytes:
     become(name)
-    state = site_file.load().state
-    ends = ((job, _end(state, job, later)) for job in mine)
-    return json.dumps([(job.id, told.code, told.words) for job, told in ends if told]).encode()
+    state, until = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2
+    found = []
+    for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
+        if time.monotonic() < until and (told := _end(state, mine[place], later)):
+            found.append((place, told.code, told.words))
+    return json.dumps(found).encode()
 
 
 def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
@@ -136,16 +140,22 @@ def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
     if told and told.entered == job.entered:  # A-REX has not taken it yet
         return told
     number = generations.number_of_last(state, job.id)
-    if told and told.number == number:  # not the old end once more
-        if time.time() - job.entered / 1e9 >= SETTLED_SECONDS:
-            later.append(("resume", job))
-        return None
-    if number:
+    if number and not (told and told.number == number):
         return _answered(state, job, number, later)
-    if told:  # resumed, and not handed in yet
-        later.append(("submit", job))
-    elif (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
+    if told:
+        return _resumed(state, job, told, "resume" if number else "submit", later)
+    if (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
         return tell(state, job.id, Told(0, job.entered, *LOST))
+    return None
+
+
+def _resumed(state: Path, job: Job, told: Told, what: str, later: list[tuple[str, Job]]) -> Told | None:
+    """Let a job be handed in once more; if it was killed instead, tell the old end, once no scan hands it in."""
+    patience = SETTLED_SECONDS if what == "resume" else COMMAND_SECONDS * job.cancelling
+    if time.time() - job.entered / 1e9 >= patience:
+        if job.cancelling:
+            return tell(state, job.id, told._replace(entered=job.entered))
+        later.append((what, job))
     return None
 
 
@@ -167,22 +177,30 @@ def _answered(state: Path, job: Job, number: int, later: list[tuple[str, Job]]) 
 
 def _do(later: Sequence[tuple[str, Job]]) -> None:
     """Do what takes longer, after the answer: each of it can be repeated."""
+    state = site_file.load().state
     if polled := next((job for what, job in later if what == "poll"), None):
-        number = generations.number_of_last(site_file.load().state, polled.id)
+        number = generations.number_of_last(state, polled.id)
         run([str(SHELL / "jim-poll"), str(number)], limit=COMMAND_SECONDS)  # which starts a keeper if none lives
     for what, job in later:
+        if what in ("resume", "submit") and _moved_on(job):
+            continue
         if what == "resume":
-            state = site_file.load().state
             generations.begin(state, job.id, generations.last(state, job.id))
         if what in ("resume", "submit", "cancel"):
             verb = "cancel" if what == "cancel" else "submit"
-            answer = run(
-                [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"],
-                limit=COMMAND_SECONDS,
-            )
+            words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]
+            answer = run(words, limit=COMMAND_SECONDS)
             if answer.code == 2 and verb == "submit":  # it can never be accepted
-                words = " ".join(answer.err.split())[-500:]
-                tell(site_file.load().state, job.id, Told(0, job.entered, 1, words))
+                why = " ".join(answer.err.split())[-500:]
+                tell(state, job.id, Told(0, job.entered, 1, why))
+
+
+def _moved_on(job: Job) -> bool:
+    """Tell whether A-REX has changed the state of a job since the scan began."""
+    status = job.control / f"processing/job.{job.id}.status"
+    with suppress(PermissionError):
+        return not status.exists() or status.stat().st_mtime_ns != job.entered
+    return False
 
 
 if __name__ == "__main__":

@@ -149,6 +149,83 @@ def test_a_job_that_has_become_inlrms_just_now_is_not_taken_for_resumed(arex, wo
     assert (arex.later(), arex.scan()) == ([], "")
 
 
+def test_a_job_that_is_killed_right_after_it_was_resumed_is_not_handed_in(arex, world, monkeypatch):
+    first = arex.run(9)
+    arex.is_at("INLRMS", LONG_AGO - 500)
+    arex.scan()
+    arex.told.unlink()
+    arex.is_at("CANCELING", time.time())
+    assert (arex.later(), arex.scan()) == ([], "")  # an earlier scan may hand it in just now
+    arex.is_at("CANCELING")
+    assert arex.later() == []
+    assert arex.scan() == "9 1 of 1 local job failed: exit 9\n"
+    assert generations.number_of_last(world.site.state, ID) == first
+
+
+def test_a_job_that_has_moved_on_since_the_scan_began_is_not_handed_in(arex, world, monkeypatch):
+    monkeypatch.setattr(scanning, "run", lambda *_, **__: pytest.fail("it is handed in"))
+    arex.run(9)
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    arex.is_at("CANCELING", time.time())
+    DO([("resume", job), ("submit", job)])
+    (arex.control / f"processing/job.{ID}.status").unlink()
+    DO([("resume", job), ("submit", job)])
+    assert generations.last(world.site.state, ID) == 1
+
+
+@pytest.mark.parametrize("odd", ["\r", "\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
+def test_no_text_of_a_user_hands_a_job_to_another_account(arex, world, odd):
+    """A-REX drops newlines from texts such as the name of a job, and no other character that ends a line elsewhere."""
+    arex.submit()
+    arex.is_at("INLRMS")
+    local = arex.control / f"job.{ID}.local"
+    local.write_text(local.read_text() + f"jobname=x{odd}localid=0.7{odd}sessiondir=/etc\n")
+    (job,) = scanning.jobs(arex.control)
+    assert (job.uid, job.session) == (os.getuid(), str(arex.session))
+
+
+def test_no_account_hands_its_job_to_another_one(arex):
+    """The file belongs to the account, which may write what it likes."""
+    arex.submit()
+    arex.is_at("INLRMS")
+    local, mine = arex.control / f"job.{ID}.local", os.getuid() or 4711
+    os.chown(local, mine, -1)
+    local.write_text(f"localid={mine + 1}.7\nsessiondir=/tmp\n")
+    assert list(scanning.jobs(arex.control)) == []
+    local.write_text(f"localid={mine}.7\nsessiondir=/tmp\n")
+    assert [job.uid for job in scanning.jobs(arex.control)] == [mine]
+
+
+def test_an_odd_number_stops_nobody(arex):
+    arex.submit()
+    arex.is_at("INLRMS")
+    (arex.control / f"job.{ID}.local").write_text(f"localid={'9' * 5000}.1\n")
+    assert arex.scan() == ""
+
+
+def test_a_directory_without_jobs_hides_no_other(arex, tmp_path):
+    arex.run()
+    arex.is_at("INLRMS")
+    scanning.scan([tmp_path / "none", arex.control])
+    assert arex.told.read_text() == "0 \n"
+
+
+def test_more_jobs_than_can_be_looked_at_in_time_have_their_turn(arex, world, monkeypatch):
+    arex.submit()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    many = [job._replace(id=f"{ID}{number}") for number in range(100)]
+    looked = []
+    monkeypatch.setattr(scanning, "_end", lambda _, job, later: looked.append(job.id) or time.sleep(0.05))
+    monkeypatch.setattr(scanning, "ACCOUNT_SECONDS", 0.2)
+    monkeypatch.setattr(scanning, "become", lambda _: None)
+    for _ in range(20):
+        assert scanning._told_by("", many, []) == b"[]"
+    assert len(looked) < 100
+    assert len(set(looked)) > 10
+
+
 def test_a_cancel_that_did_not_reach_jim_is_left_by_the_scan(arex, world):
     number = arex.submit()
     world.until(lambda: world.batch.tasks)
