@@ -31,7 +31,7 @@ def with_a_job(variables: dict[str, str], limit: float = SECONDS) -> Finding:
         (place / "job.xrsl").write_text(JOB)
         words = ["arcsub", "-j", str(place / "jobs"), "-C", url, "-T", "arcrest", "-Q", "NONE", str(place / "job.xrsl")]
         answer = run([*client, *words], limit=120)
-        if answer.code:
+        if answer.code != 0 or not answer.out.split():
             return Finding(NAME, FAILED, f"wrong: cannot submit a job: {answer.facts()}", "see A-REX's log")
         return _awaited([*client], place, answer.out.split()[-1], limit)
     finally:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from jim.admin.finding import FAILED, OK, Finding
 from jim.admin.home import HOME, closed_place
 from jim.admin.known_types import job_types
 from jim.command import run
-from jim.doors.arc.request import runtime_of
+from jim.doors.arc.request import RUNTIMES, runtime_of
 from jim.errors import BadSite
 from jim.files import replace_durably
 from jim.request import declarations, handler_of
@@ -96,7 +97,7 @@ def _runtime(job_type: str, own: str) -> str:
 def register(site: Site) -> Iterator[str]:
     """Put each file where A-REX looks for it, and report it; files of others are not touched."""
     where = places()
-    _refuse_foreign(where)
+    _refuse_foreign(where, runtimes(site.site.handlers))
     for verb in VERBS:
         replace_durably(where.script(verb), script(verb).encode(), 0o755)
         yield f"wrote {where.script(verb)}"
@@ -120,7 +121,7 @@ def _write_runtimes(where: Places, place: Path, wanted: dict[str, str]) -> Itera
     yield from _arcctl(where, "enable", wanted)
 
 
-def _arcctl(where: Places, verb: str, names: dict[str, str]) -> Iterator[str]:
+def _arcctl(where: Places, verb: str, names: Iterable[str]) -> Iterator[str]:
     """Enable or disable runtime environments, as A-REX's own command does it."""
     words = ["env", f"ARC_CONFIG={where.configuration}", "arcctl", "rte", verb, *(["--force"] * (verb == "disable"))]
     answer = run([*words, *sorted(names)], limit=60)
@@ -148,25 +149,42 @@ def unregister(site: Site) -> Iterator[str]:
         if os.path.lexists(file):
             file.unlink()
             yield f"removed {file}"
-    wanted = runtimes(site.site.handlers)
-    there = [name for name in wanted if where.runtimes and HEAD in _text(where.runtimes / name)]
+    there = _written(where)
     if where.runtimes and there:
-        yield from _arcctl(where, "disable", {name: wanted[name] for name in there})
+        yield from _arcctl(where, "disable", there)
         for name in there:
             (where.runtimes / name).unlink()
+        for place in {(where.runtimes / name).parent for name in there}:
+            with suppress(OSError):  # it has something else
+                place.rmdir()
         yield f"removed {len(there)} runtime environments from {where.runtimes}"
     yield f"nothing else was changed; {where.configuration} is yours: choose another lrms, and restart A-REX"
 
 
-def _refuse_foreign(where: Places) -> None:
+def _written(where: Places) -> list[str]:
+    """Return the names of the runtime environments that JIM has written, also those of job types that are gone."""
+    place = where.runtimes
+    found = sorted((place / RUNTIMES).glob("*")) if place else []
+    return [f"{RUNTIMES}{each.name}" for each in found if each.is_file() and HEAD in _text(each)]
+
+
+def _refuse_foreign(where: Places, wanted: Iterable[str] = ()) -> None:
     """Refuse early to replace or remove files of others, and if this account may not write everywhere."""
     if not os.access(where.share, os.W_OK):
         raise BadSite(f"this account cannot write to {where.share}; run the command as root")
     for file in map(where.script, VERBS):
         if file.exists() and HEAD not in _text(file):
             raise BadSite(f"{file} was not written by JIM; move it away first")
-    if os.path.lexists(where.module) and not where.module.is_symlink():
+    if os.path.lexists(where.module) and not _is_link_of_jim(where.module):
         raise BadSite(f"{where.module} is not a link of JIM's; move it away first")
+    for file in [where.runtimes / name for name in wanted] if where.runtimes else ():
+        if os.path.lexists(file) and not (file.is_file() and HEAD in _text(file)):
+            raise BadSite(f"{file} was not written by JIM; move it away first")
+
+
+def _is_link_of_jim(file: Path) -> bool:
+    """Tell whether a file is a link to the module of this JIM, or of one in another place."""
+    return file.is_symlink() and file.readlink().parts[-3:] == MODULE.parts[-3:]
 
 
 # Checking

@@ -97,6 +97,39 @@ def test_files_of_others_are_neither_replaced_nor_removed(arc, site):
         list(arc_service.register(site))
 
 
+def test_a_link_of_others_is_neither_replaced_nor_removed(arc, site):
+    """Another JIM's is: it was registered before this one."""
+    module = arc / "share/arc/JIMmod.pm"
+    module.symlink_to("/opt/site/JIMmod.pm")
+    for action in (arc_service.register, arc_service.unregister):
+        with pytest.raises(BadSite, match=r"JIMmod\.pm is not a link of JIM's; move it away first"):
+            list(action(site))
+    module.unlink()
+    module.symlink_to("/opt/jim-0.0/libexec/jim/shell/arc/JIMmod.pm")
+    list(arc_service.register(site))
+    assert module.readlink() == arc_service.MODULE
+
+
+def test_runtime_environments_of_others_are_not_replaced(arc, site):
+    before = arc / "runtime/JIM/PYTHIA"
+    before.parent.mkdir(parents=True)
+    before.write_text("# the site's own\n")
+    there = names(arc)
+    with pytest.raises(BadSite, match="JIM/PYTHIA was not written by JIM; move it away first"):
+        list(arc_service.register(site))
+    assert names(arc) == there
+    list(arc_service.unregister(site))
+    assert before.read_text() == "# the site's own\n"
+
+
+def test_runtime_environments_of_job_types_that_are_gone_are_removed_too(arc, site):
+    list(arc_service.register(site))
+    (arc / "runtime/JIM/OLD").write_text((arc / "runtime/JIM/PYTHIA").read_text())
+    list(arc_service.unregister(site))
+    assert not (arc / "runtime/JIM").exists()
+    assert " JIM/OLD " in (arc / "calls").read_text()
+
+
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
