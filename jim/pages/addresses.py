@@ -11,7 +11,10 @@ def in_full(rule: str) -> str:
     """Return a rule with the limits of grid job and local job numbers, and with what a host may be named."""
     rule = rule.replace("<G>", "<int(max=999999999999999):number>").replace("<N>", "<int(max=99999999):n>")
     return (
-        rule.replace("<HOST>", "<text:host>").replace("<TASK>", "<task:task>").replace("<P>", "<int(max=999999999):p>")
+        rule.replace("<HOST>", "<text:host>")
+        .replace("<TASK>", "<task:task>")
+        .replace("<ID>", "<int(max=999999999999999):number>")
+        .replace("<P>", "<int(max=999999999):p>")
     )
 
 

@@ -25,7 +25,7 @@ DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
-UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal"}
+UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes"}
 OF_REQUEST = (
     "edit",
     "edit changes nothing",

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from jim.jobs import Alike
 from jim.model import Reason, State
 from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
-from jim.reading.quantities import how_many, span
 from jim.reading.view import View
 from jim.statusdb.asked import TaskFailures
 from jim.statusdb.task_rows import PieceState, Source, Task, Wave
@@ -102,19 +101,42 @@ def live_waves(view: View, task: Task) -> list[WaveSeen]:
     return _with_counts(view, [each for each in view.store.live_waves(task.id) if not each.t])
 
 
-def last_test(view: View, task: Task) -> list[WaveSeen]:
-    """Return the grid jobs of the last test of a task."""
-    return _with_counts(view, [each for each in view.store.waves(task.id) if each.t == task.tests and each.t])
-
-
 def _with_counts(view: View, waves: Sequence[Wave]) -> list[WaveSeen]:
     counts = view.store.tallies([each.grid for each in waves if each.grid])
     return [WaveSeen(each, counts.get(each.grid, {})) for each in waves]
 
 
-def test_in_words(task: Task) -> str:
-    """Return what a test asks for."""
-    test = task.spec["test"]
-    limit = f", each within {span(test['most_seconds'])}" if test["most_seconds"] else ""
-    check = ", and the check must exit 0" if test["check"] else ""
-    return f"{how_many(test['pieces'], 'piece')} must complete{limit}{check}"
+class Stream(NamedTuple):
+    """An output pool of a task: where its files are stored, and what is counted of it by state."""
+
+    name: str
+    files: str  # pattern of their names
+    store: str  # empty: in the work directory
+    counts: Mapping[str, int]
+
+
+def streams(view: View, task: Task) -> list[Stream]:
+    """Return the output pools of a task."""
+    return [
+        Stream(
+            each["name"],
+            each["files"],
+            each.get("store") or "",
+            view.store.task_counts(task.id, f"output {each['name']}"),
+        )
+        for each in task.streams
+    ]
+
+
+class Sums(NamedTuple):
+    """What has to be counted in the rows of a task: it takes a while for a million items."""
+
+    bytes_stored: int
+    removed: int  # inputs that were removed since they were worked on
+    stale: int  # inputs that have changed since
+
+
+def sums(view: View, task: Task) -> Sums:
+    """Count what no tally has."""
+    removed, stale = view.store.inputs_since(task.id)
+    return Sums(view.store.bytes_stored(task.id), removed, stale)

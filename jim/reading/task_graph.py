@@ -120,7 +120,7 @@ def as_svg(found: Graph, link: Link | None = None) -> str:
     parts += [_box_drawn(each, *where[each.name], link) for each in found.boxes]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        'role="img" font-family="sans-serif" font-size="13">'
+        f'role="{"group" if link else "img"}" font-family="sans-serif" font-size="13">'
         "<title>Tasks and how they feed one another</title>"
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="currentColor"/></marker></defs>'

@@ -7,11 +7,11 @@ from typing import Any
 
 from jim.errors import BadRequest
 from jim.reading.filters import Filter, Filters
-from jim.reading.lists import COUNTED, LIMIT, PAGE, Page
+from jim.reading.lists import COUNTED, LIMIT, LONGEST_PAGE, PAGE, Page
 from jim.reading.tasks import records
 from jim.reading.view import View
-from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, PiecesAsked, PieceSeen
-from jim.statusdb.task_rows import ItemState, PieceState, Task, TaskState
+from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
+from jim.statusdb.task_rows import ItemState, Output, OutputState, PieceState, Task, TaskState
 
 SORTS = ("created", "changed", "name")
 TASKS = {
@@ -39,6 +39,13 @@ PIECES = {
     "wave": Filter("the wave that has a piece", "W", pattern=r"[1-9]\d{0,8}"),
     "reason": Filter("a reason as written; * stands for any words", "WORDS"),
     "after": Filter("where the page begins: the number of the last row before", pattern=r"\d{1,9}", once=True),
+    "limit": LIMIT,
+}
+OUTPUTS = {
+    "state": Filter("the state of an output", choices=tuple(each.value for each in OutputState)),
+    "output": Filter("an output pool", "NAME"),
+    "group": Filter("the group of the piece", "NAME"),
+    "after": Filter("where the page begins: the last row before", pattern=r"\d{1,9},[^,]{1,100},\d{1,9}", once=True),
     "limit": LIMIT,
 }
 GROUPS = {
@@ -107,7 +114,7 @@ def items_page(view: View, task: Task, asked: Filters) -> Page[ItemSeen]:
         piece=int(asked.one("piece")) if asked.of("piece") else None,
         after=asked.one("after"),
     )
-    limit, known = int(asked.one("limit", str(PAGE))), _tallied(view, task, "items", asked)
+    limit, known = int(asked.one("limit", str(PAGE))), _known(view, task, "items", asked)
     found = view.store.items_page(task.id, wanted, limit + 1) if known != 0 else []
     count = view.store.count_items(task.id, wanted, COUNTED) if known is None else known
     return Page(found[:limit], found[limit - 1].name if len(found) > limit else "", _if_counted(known, count))
@@ -122,10 +129,29 @@ def pieces_page(view: View, task: Task, asked: Filters) -> Page[PieceSeen]:
         reasons=asked.of("reason"),
         after=int(asked.one("after", "-1")),
     )
-    limit, known = int(asked.one("limit", str(PAGE))), _tallied(view, task, "pieces", asked)
+    limit, known = int(asked.one("limit", str(PAGE))), _known(view, task, "pieces", asked)
     found = view.store.pieces_page(task.id, wanted, limit + 1) if known != 0 else []
     count = view.store.count_pieces(task.id, wanted, COUNTED) if known is None else known
     return Page(found[:limit], str(found[limit - 1].p) if len(found) > limit else "", _if_counted(known, count))
+
+
+def pieces_with(view: View, task: Task, item: int) -> list[PieceSeen]:
+    """Return the first pieces that an item is in."""
+    return view.store.pieces_page(task.id, PiecesAsked(item=item), LONGEST_PAGE)
+
+
+def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:
+    """Return a page of the outputs of a task, by piece."""
+    limit = int(asked.one("limit", str(PAGE)))
+    wanted = OutputsAsked(asked.of("state"), asked.of("output"), asked.of("group"))
+    if asked.of("after"):
+        p, stream, k = asked.one("after").split(",")
+        wanted = wanted._replace(after=(int(p), stream, int(k)))
+    names = asked.of("output") or tuple(each["name"] for each in task.streams)
+    count = sum(_tallied(view, task, f"output {each}", asked) for each in names)
+    found = view.store.outputs_page(task.id, wanted, limit + 1) if count else []
+    last = found[limit - 1] if len(found) > limit else None
+    return Page(found[:limit], f"{last.p},{last.stream},{last.k}" if last else "", count)
 
 
 def groups_page(view: View, task: Task, asked: Filters) -> Page[GroupSeen]:
@@ -136,11 +162,13 @@ def groups_page(view: View, task: Task, asked: Filters) -> Page[GroupSeen]:
     return Page(found[:limit], last, view.store.count_groups(task.id))
 
 
-def _tallied(view: View, task: Task, what: str, asked: Filters) -> int | None:
+def _known(view: View, task: Task, what: str, asked: Filters) -> int | None:
     """Count matching rows by the tally; None if filters are given that it does not know."""
     names = {name for name, _ in asked.given}
-    if not names <= {"state", "group", "after", "limit"}:
-        return None
+    return _tallied(view, task, what, asked) if names <= {"state", "group", "after", "limit"} else None
+
+
+def _tallied(view: View, task: Task, what: str, asked: Filters) -> int:
     states, groups = asked.of("state"), asked.of("group")
     counts = [view.store.task_counts(task.id, what, each) for each in groups or (None,)]
     return sum(count for each in counts for state, count in each.items() if not states or state in states)

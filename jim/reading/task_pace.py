@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jim.evidence.exit_record import times_of
 from jim.reading.history import FEWEST, LOOKED_AT, Spread, Timeline, spread, timeline
 from jim.reading.view import View
-from jim.statusdb.task_rows import Item, ItemState, PieceState, Task, TaskState
+from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Task, TaskState
 from jim.tasks.throttle import read, steps_in
 
 WORKED_ON = (ItemState.ACQUIRED, ItemState.COMPLETED, ItemState.FAILED)
@@ -45,7 +45,7 @@ def etas(view: View, tasks: Iterable[Task], counts: Mapping[int, Counts]) -> dic
 def _left(view: View, task: Task, counts: Counts) -> int:
     """Count the pieces that have not ended, with those that are still to be planned; 0: that cannot be known."""
     pieces, items = counts.get("pieces", {}), counts.get("items", {})
-    planned = pieces.get(PieceState.READY, 0) + pieces.get(PieceState.SENT, 0)
+    planned = sum(pieces.get(state, 0) for state in LIVE_PIECES)
     waiting = items.get(ItemState.AVAILABLE, 0)
     if not waiting:
         return planned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jim.reading.quantities import counted, span
+from jim.reading.quantities import counted, how_many, number, span
 from jim.statusdb.task_rows import PieceState
 from jim.tasks.throttle import in_words, read
 
@@ -60,3 +60,15 @@ def part_in_words(told: Mapping[str, Any]) -> str:
     if "first_event" in told:
         return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
     return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
+
+
+def spread_in_words(told: Mapping[str, Any]) -> str:
+    """Return the quartiles of a quantity."""
+    values = " | ".join(number(each) for each in told["quartiles"])
+    return f"{values} {told['unit']} (quartiles of {how_many(told['of'], 'completed local job')})"
+
+
+def inputs_in_words(told: Mapping[str, Any]) -> str:
+    """Return how many inputs are no longer as they were when they were worked on; empty: all are."""
+    since = [("removed since", told["removed"]), ("changed since", told["stale"])]
+    return counted((words, count) for words, count in since if count)

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from jim.clock import age_seconds
 from jim.errors import UnknownJob
 from jim.model import State
+from jim.reading.hosts import avoided_now
 from jim.reading.quantities import ago
-from jim.reading.task_facts import Failure, failures, sources
-from jim.reading.task_pace import Eta, etas
+from jim.reading.task_facts import Failure, failures, sources, sums
+from jim.reading.task_pace import Eta, etas, spreads
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
 
@@ -87,15 +88,22 @@ def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
 
 def in_detail(view: View, task: Task) -> dict[str, Any]:
     """Return a task with its sources, groups, waves, reasons of failures and journal, for programs."""
-    return record(view, task) | {
-        "file": task.spec["file"],
-        "file_differs": file_differs(task),
-        "sources": [each._asdict() for each in sources(view, task)],
-        "groups": groups(view, task),
-        "failures": [_failure(view, task, each) for each in failures(view, task)[0]],
-        "waves": [_wave(each) for each in view.store.waves(task.id)],
-        "journal": [line._asdict() for line in view.store.task_journal(task.id)],
-    }
+    return (
+        record(view, task)
+        | sums(view, task)._asdict()
+        | {
+            "spreads": [each._asdict() for each in spreads(view, task)],
+            "fixes": {str(number): changes for number, changes in view.store.fixes(task.id).items()},
+            "avoided_hosts": sorted(avoided_now(view)),
+            "file": task.spec["file"],
+            "file_differs": file_differs(task),
+            "sources": [each._asdict() for each in sources(view, task)],
+            "groups": groups(view, task),
+            "failures": [_failure(view, task, each) for each in failures(view, task)[0]],
+            "waves": [_wave(each) for each in view.store.waves(task.id)],
+            "journal": [line._asdict() for line in view.store.task_journal(task.id)],
+        }
+    )
 
 
 def _wave(wave: Wave) -> dict[str, Any]:

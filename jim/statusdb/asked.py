@@ -222,6 +222,15 @@ class PiecesAsked(NamedTuple):
     after: int = -1
 
 
+class OutputsAsked(NamedTuple):
+    """Filters for the outputs of a task: all given filters must match."""
+
+    states: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()  # names of output pools
+    groups: tuple[str, ...] = ()
+    after: tuple[int, str, int] = (-1, "", 0)  # piece, output pool and number of the last row before
+
+
 class PieceSeen(NamedTuple):
     """One piece in a list."""
 

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from jim.jobs import Journal
-from jim.statusdb.asked import GroupSeen, HostSeen, ItemsAsked, ItemSeen, Minute, PiecesAsked, PieceSeen, TaskFailures
+from jim.statusdb.asked import (
+    GroupSeen,
+    HostSeen,
+    ItemsAsked,
+    ItemSeen,
+    Minute,
+    OutputsAsked,
+    PiecesAsked,
+    PieceSeen,
+    TaskFailures,
+)
 from jim.statusdb.task_rows import (
     Brought,
     Ended,
@@ -308,6 +318,15 @@ class TaskStore(Protocol):
 
     def task_records(self, task: int, limit: int) -> Iterator[tuple[str, int]]:
         """Yield exit records of completed local jobs of a task with their events, those of the last waves first."""
+
+    def bytes_stored(self, task: int) -> int:
+        """Add up the sizes of stored outputs of a task."""
+
+    def inputs_since(self, task: int) -> tuple[int, int]:
+        """Count the items of a task that were removed, and those that have changed, since they were worked on."""
+
+    def outputs_page(self, task: int, asked: OutputsAsked, limit: int) -> list[Output]:
+        """Return the next matching outputs, by piece."""
 
     def task_lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
         """Return the last lines of some kinds in a task's journal, oldest first."""

@@ -6,14 +6,25 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from jim.model import Kind
-from jim.statusdb.asked import GroupSeen, HostSeen, ItemsAsked, ItemSeen, Minute, PiecesAsked, PieceSeen, TaskFailures
+from jim.statusdb.asked import (
+    GroupSeen,
+    HostSeen,
+    ItemsAsked,
+    ItemSeen,
+    Minute,
+    OutputsAsked,
+    PiecesAsked,
+    PieceSeen,
+    TaskFailures,
+)
 from jim.statusdb.browsed import Clauses, all_of, any_of, as_glob
 from jim.statusdb.chains import Chains
 from jim.statusdb.derived import minute_of
-from jim.statusdb.formats import WITH_TASKS
+from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
+from jim.statusdb.outputs import read_output
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
-from jim.statusdb.task_rows import TaskLine
+from jim.statusdb.task_rows import Output, TaskLine
 
 GRIDS = "SELECT grid FROM wave WHERE task = ? AND t = 0 AND grid > 0"
 COUNTS = (
@@ -99,6 +110,29 @@ class TasksSeen(Chains):
             if limit <= 0:
                 return
 
+    def bytes_stored(self, task: int) -> int:
+        """Add up the sizes of stored outputs of a task."""
+        if self._format < WITH_OUTPUTS:
+            return 0
+        sql = "SELECT ifnull(sum(bytes), 0) FROM output WHERE task = ? AND state = 'stored'"
+        return int(self.db.execute(sql, (task,)).fetchone()[0])
+
+    def inputs_since(self, task: int) -> tuple[int, int]:
+        """Count the items of a task that were removed, and those that have changed, since they were worked on."""
+        sql = (
+            "SELECT ifnull(sum(note LIKE 'removed%'), 0), ifnull(sum(note LIKE 'stale%'), 0) FROM item "
+            "WHERE task = ? AND note <> '' AND state IN ('acquired', 'completed', 'failed')"
+        )
+        removed, stale = self.db.execute(sql, (task,)).fetchone()
+        return int(removed), int(stale)
+
+    def outputs_page(self, task: int, asked: OutputsAsked, limit: int) -> list[Output]:
+        """Return the next matching outputs, by piece."""
+        which, values = all_of([*_outputs(asked), ("(p, stream, k) > (?, ?, ?)", asked.after)])
+        sql = f"SELECT * FROM output WHERE task = ? AND {which} ORDER BY p, stream, k LIMIT ?"
+        found = self.db.execute(sql, (task, *values, limit)) if self._format >= WITH_OUTPUTS else ()
+        return [read_output(row) for row in found]
+
     def task_lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
         """Return the last lines of some kinds in a task's journal, oldest first."""
         which, values = all_of(any_of("what", tuple(what)))
@@ -153,6 +187,10 @@ class TasksSeen(Chains):
             "WHERE w.grid > 0 AND w.grid IN (SELECT value FROM json_each(?))"
         )
         return dict(self.db.execute(sql, (json.dumps(list(grids)),)))
+
+
+def _outputs(asked: OutputsAsked) -> Clauses:
+    return [*any_of("state", asked.states), *any_of("stream", asked.streams), *any_of("grp", asked.groups)]
 
 
 def _items(task: int, asked: ItemsAsked) -> Clauses:

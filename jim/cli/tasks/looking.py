@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.cli.arguments import whole_number
@@ -13,12 +13,14 @@ from jim.reading import task_words
 from jim.reading import tasks as reading
 from jim.reading.before_submission import Wait
 from jim.reading.documents import NOTHING
-from jim.reading.quantities import ago, counted, how_many
+from jim.reading.quantities import ago, counted, how_many, size_of
 from jim.reading.task_waits import of_piece, waits
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import ItemState, Task
 from jim.tasks.throttle import in_words, read
 
+LIVE_WAVES = ("intended", "handed in")
+SHORT = {"seconds per event": "per event"}
 MOST_ITEMS = 10_000
 LINES = 20  # of a journal
 HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
@@ -92,13 +94,38 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
         ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
     ]
+    rows += _numbers(told)
     rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in told["outputs"].items()]
     facts(rows)
     _say_sources(told["sources"])
     _say_groups(told["groups"])
     for each in told["failures"]:
         say(f"{how_many(each['times'], 'piece')}: {plain(each['reason'])} (as {each['example']})", "failed: ")
+    for number, changes in told["fixes"].items():
+        say(plain(", ".join(f"{name} = {value}" for name, value in changes.items())), f"fix {number}: ")
+    for each in told["waves"]:
+        if each["state"] in LIVE_WAVES and not each["test"]:
+            say(
+                f"{each['w']}: {how_many(each['size'], 'piece')}, grid job {each['grid'] or 'none yet'}",
+                "wave not settled: ",
+            )
     return 0
+
+
+def _numbers(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield what is measured of a task, as far as that is known."""
+    if told["eta_seconds"] is not None:
+        left, last = told["eta_of"]["left"], told["eta_of"]["completed_last_hour"]
+        words = f"{how_many(left, 'piece')} left, {last:,} completed in the last hour"
+        yield "ends in", f"{task_words.eta_in_words(told)} ({words})"
+    for each in told["spreads"]:
+        yield SHORT.get(each["what"], each["what"]), task_words.spread_in_words(each)
+    if told["bytes_stored"]:
+        yield "stored", size_of(told["bytes_stored"])
+    if inputs := task_words.inputs_in_words(told):
+        yield "inputs", inputs
+    if told["avoided_hosts"]:
+        yield "avoided", plain(", ".join(told["avoided_hosts"]))
 
 
 def _say_sources(sources: Iterable[Mapping[str, Any]]) -> None:

@@ -9,8 +9,19 @@ from flask import Flask
 
 from jim.pages.admission import require_look, seen_of_task
 from jim.pages.app import Pages, as_json, require_no_filter
+from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
-from jim.reading import filters, task_facts, task_lists, task_pace, task_waits, task_words, tasks
+from jim.reading import (
+    filters,
+    task_facts,
+    task_graph,
+    task_lists,
+    task_pace,
+    task_tests,
+    task_waits,
+    task_words,
+    tasks,
+)
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts
 from jim.reading.task_effects import offered
@@ -20,6 +31,13 @@ from jim.statusdb.task_rows import Task
 GROUPS_SHOWN = 20
 HOSTS_SHOWN = 12
 LINES = 50  # of the journal
+AT_ONCE = 5_000  # pieces of a task of which everything is counted for each page
+NOTHING_YET: dict[str, Any] = {
+    "past": task_pace.Past(None, ()),
+    "spreads": (),
+    "hosts": (),
+    "sums": task_facts.Sums(0, 0, 0),
+}
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -38,13 +56,11 @@ def task_page(pages: Pages, view: View, kind: str, task: str) -> Made:
 
 
 def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
-    record = tasks.record(view, task)
     shown, others = task_facts.failures(view, task)
-    past, spreads, hosts = _past(view, task)
     _, known = pages.lately.get("hosts", all_hosts, 0.0)
     groups = task_lists.groups_page(view, task, Filters(task_lists.GROUPS, (("limit", str(GROUPS_SHOWN)),)))
     return {
-        "record": record,
+        "record": tasks.record(view, task),
         "told": task_words,
         "waits": list(task_waits.waits(view, task)),
         "offered": [each.value for each in offered(view, task)] if pages.access.controls else (),
@@ -52,15 +68,14 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "groups": groups,
         "failures": shown,
         "others": others,
-        "past": past,
-        "spreads": spreads,
-        "hosts": hosts,
+        **_slow(pages, view, task),
         "holes": {each.name for each in known or () if each.hole},
+        "streams": task_facts.streams(view, task),
         "waves": task_facts.live_waves(view, task),
-        "test": task_facts.last_test(view, task),
-        "test_words": task_facts.test_in_words(task),
+        "test": task_tests.test_facts(view, task),
         "fixes": view.store.fixes(task.id),
         "differs": tasks.file_differs(task),
+        "graph": task_graph.graph(view, [task.name]),
         "journal": view.store.task_journal(task.id, LINES)[::-1],
         "reason_query": lambda words: urlencode(
             [("state", "failed"), ("reason", words[: filters.LONGEST])], errors="surrogateescape"
@@ -68,8 +83,21 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
     }
 
 
-def _past(view: View, task: Task) -> tuple[Any, Any, Any]:
-    return task_pace.past(view, task), task_pace.spreads(view, task), view.store.task_hosts(task.id, HOSTS_SHOWN)
+def _slow(pages: Pages, view: View, task: Task) -> dict[str, Any]:
+    """Return what needs a read of many rows; of a large task, a thread finds it out."""
+    if task.next_piece <= AT_ONCE:
+        return {**_counted(view, task), "found_at": ""}
+    at, found = pages.lately.get(f"task {task.id}", lambda other: _counted(other, task), SOON_SECONDS)
+    return {**(found or NOTHING_YET), "found_at": at}
+
+
+def _counted(view: View, task: Task) -> dict[str, Any]:
+    return {
+        "past": task_pace.past(view, task),
+        "spreads": task_pace.spreads(view, task),
+        "hosts": view.store.task_hosts(task.id, HOSTS_SHOWN),
+        "sums": task_facts.sums(view, task),
+    }
 
 
 def explained(_: Pages, view: View, kind: str, task: str) -> Made:

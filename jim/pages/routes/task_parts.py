@@ -20,18 +20,22 @@ from jim.reading.lists import Page
 from jim.reading.task_words import part_in_words
 from jim.reading.view import View
 from jim.statusdb.asked import ItemSeen, PieceSeen
-from jim.statusdb.task_rows import Task
+from jim.statusdb.task_rows import Output, Task
 
 ITEM = ("id", "name", "group", "state", "size", "since", "note")
 PIECE = ("piece", "group", "state", "wave", "local_job", "attempts_before", "ended", "reason")
+OUTPUT = ("piece", "output", "k", "group", "state", "name", "place", "bytes", "sha256", "promised", "changed", "reason")
 GROUP = ("group", "closed", "items", "pieces")
 ITEMS_SHOWN = 500  # of one piece
+PIECES_SHOWN = 20  # with one item, of which the page shows what they bring
 
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the pages."""
     pages.add(app, "/tasks/<TASK>/groups", groups, "html", "json", "csv", name="task_groups")
     pages.add(app, "/tasks/<TASK>/items", items, "html", "json", "csv", name="task_items")
+    pages.add(app, "/tasks/<TASK>/items/<ID>", item, "html", "json", name="task_item")
+    pages.add(app, "/tasks/<TASK>/outputs", outputs, "html", "json", "csv", name="task_outputs")
     pages.add(app, "/tasks/<TASK>/pieces", pieces, "html", "json", "csv", name="task_pieces")
     pages.add(app, "/tasks/<TASK>/<P>", piece, "html", "json", name="task_piece")
     pages.add(app, "/tasks/<TASK>/<P>/explain.json", piece_explained, "json", name="task_piece_explained")
@@ -54,7 +58,7 @@ def items(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.items_page(view, found, asked)
     records = [dict(zip(ITEM, _item(each), strict=True)) for each in page.rows]
     if kind == "csv":
-        return as_csv("items", ITEM, (record.values() for record in records))  # type: ignore[misc]
+        return as_csv("items", ITEM, (list(record.values()) for record in records))
     return _listed(pages, view, kind, "items", found, page, asked, records)
 
 
@@ -64,8 +68,42 @@ def pieces(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.pieces_page(view, found, asked)
     records = [dict(zip(PIECE, _piece(each), strict=True)) for each in page.rows]
     if kind == "csv":
-        return as_csv("pieces", PIECE, (record.values() for record in records))  # type: ignore[misc]
+        return as_csv("pieces", PIECE, (list(record.values()) for record in records))
     return _listed(pages, view, kind, "pieces", found, page, asked, records)
+
+
+def outputs(pages: Pages, view: View, kind: str, task: str) -> Made:
+    """Show a page of what the pieces of a task promise and have brought."""
+    require_look()
+    found, asked = view.store.task_named(task), _asked(task_lists.OUTPUTS)
+    page = task_lists.outputs_page(view, found, asked)
+    records = [dict(zip(OUTPUT, _output(each), strict=True)) for each in page.rows]
+    if kind == "csv":
+        return as_csv("outputs", OUTPUT, (list(record.values()) for record in records))
+    return _listed(pages, view, kind, "outputs", found, page, asked, records)
+
+
+def item(pages: Pages, view: View, kind: str, task: str, number: int) -> Made:
+    """Show one item of a task, from its arrival on."""
+    require_look()
+    require_no_filter()
+    of = view.store.task_named(task)
+    found = view.store.items(of.id, [number]).get(number)
+    if found is None:
+        raise UnknownJob(f"{task} has no item {number}")
+    in_pieces = task_lists.pieces_with(view, of, number)
+    record = {
+        **{name: getattr(found, name) for name in ("id", "name", "size", "note")},
+        "group": found.grp,
+        "state": found.state.value,
+        "since": _time(found.since),
+        "pieces": [dict(zip(PIECE, _piece(each), strict=True)) for each in in_pieces],
+    }
+    if kind == "json":
+        return as_json(record)
+    brought = {each.p: view.store.outputs_of(of.id, each.p) for each in in_pieces[:PIECES_SHOWN]}
+    facts = {"task": of, "record": record, "brought": brought, "at": _time, "shown": PIECES_SHOWN}
+    return pages.html(view, "task_item.html", **facts)
 
 
 def _asked(known: filters.Known) -> Filters:
@@ -93,6 +131,11 @@ def _item(each: ItemSeen) -> tuple[object, ...]:
     return each.id, each.name, each.grp, each.state, each.size, _time(each.since), each.note
 
 
+def _output(each: Output) -> tuple[object, ...]:
+    known = each.p, each.stream, each.k, each.grp, each.state.value, each.name, each.place, each.bytes, each.sha256
+    return (*known, _time(each.promised), _time(each.changed), each.reason)
+
+
 def _piece(each: PieceSeen) -> tuple[object, ...]:
     local = f"{each.grid}.{each.n}" if each.grid else ""
     known = each.p, each.grp, each.state, each.wave or None, local, each.attempts
@@ -109,7 +152,7 @@ def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
     of, row = tasks.piece_named(view, f"{task}/{p}")
     record = tasks.piece_record(view, row)
     if g.role is Role.SEE:
-        record = {name: value for name, value in record.items() if name != "items"}
+        record = {name: value for name, value in record.items() if name not in ("items", "outputs")}
     if kind == "json":
         return as_json(record)
     facts = {

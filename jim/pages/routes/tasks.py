@@ -9,11 +9,13 @@ from flask import Flask, g, request
 
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
-from jim.reading import filters, task_lists, task_words
+from jim.reading import filters, task_graph, task_lists, task_words
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, PieceState
 
 COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")
+MOST_DRAWN = 40  # fed tasks; of more, `jim task graph` makes a picture
+FED = '"kind": "task"'  # in the text of a task that another one feeds
 TIMES = ("created", "updated")
 
 
@@ -33,7 +35,10 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
     if kind == "json":
         following = f"{g.root}/tasks.json{after}" if after else None
         return as_json({"tasks": page.rows, "next": following, "shown_of": page.shown_of})
-    return pages.html(view, "tasks.html", asked=asked, page=page, after=after, told=task_words)
+    fed = [each.name for each in view.store.tasks() if FED in each.spec_text]
+    graph = task_graph.graph(view, fed) if 0 < len(fed) <= MOST_DRAWN else None
+    facts = {"asked": asked, "page": page, "after": after, "told": task_words, "graph": graph}
+    return pages.html(view, "tasks.html", **facts)
 
 
 def _row(told: Mapping[str, Any]) -> tuple[object, ...]:

@@ -400,3 +400,25 @@ def test_models_are_listed_with_what_plays_a_part_in_them(ground, jim, modelled)
     ]
     told = json.loads(jim("models", "lists", "--json")[1])
     assert (told["holes"][0]["name"], told["roles"][0]) == ("name", ["job type", "executable"])
+
+
+def test_a_task_tells_what_was_measured_of_it(ground, jim):
+    file = ground.write(TEXT)
+    jim("create", file)
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.work()
+    ground.until_state(TaskState.FINISHED, "mc")
+    jim("fix", "mc", "memory_mb=500")
+    file.write_text(f"{TEXT}# changed\n")
+    code, told = jim("status", "mc")
+    assert code == 0
+    lines = {line.split("  ")[0]: line for line in told.splitlines()}
+    assert "which differs from what runs" in lines["file"]
+    assert lines["run time"].endswith("1 | 1 | 1 s (quartiles of 4 completed local jobs)")
+    assert "s (quartiles of 4 completed local jobs)" in lines["per event"]
+    assert "fix 1: memory_mb = 500" in lines
+    numbers = json.loads(jim("status", "mc", "--json")[1])
+    per_event = next(each for each in numbers["spreads"] if each["what"] == "seconds per event")
+    assert per_event["quartiles"] == pytest.approx([1 / 3, 5 / 12, 1 / 2])  # pieces of 3, 2, 3 and 2 events, 1 s each
+    assert (numbers["eta_seconds"], numbers["removed"], numbers["bytes_stored"]) == (None, 0, 0)
