@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
+.PHONY: help demo demo-tasks test browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ $(VENV)/checks: $(VENV)/core $(VENV)/pages
 
 demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no root)
 	@shell/jim-demo
+
+demo-tasks: $(VENV)/demo  ## see tasks feed one another: generate, reconstruct, merge, to one mass peak (no root)
+	@shell/jim-demo-tasks
 
 test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
 	$(PYTEST)
@@ -113,4 +116,4 @@ uninstall:  ## remove the installed JIM; site file and state directories stay
 	@packaging/install.sh uninstall
 
 clean:  ## remove the files that targets made
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo .demo-d0
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .demo .demo-d0 .demo-tasks

@@ -93,6 +93,12 @@ COMMON = {
         allowed=("yes", "no"),
     ),
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
+    "tar": Attribute(
+        str,
+        "full: the tar has the outputs of completed local jobs; summary: it has none of them",
+        "full",
+        allowed=("full", "summary"),
+    ),
     "retry": Attribute(
         "records",
         "rules for further attempts of a local job: when they fit, and what is different then",
@@ -147,7 +153,20 @@ SPLITTING = {
 
 # Attributes of the whole grid job. If a splitter splits the request, local jobs may differ in all others.
 AS_A_WHOLE = frozenset(
-    {"job_type", "key", "test", "retry", "keep_going", "inputs", "proxy", "token", "stdin", "directory", *SPLITTING}
+    {
+        "job_type",
+        "key",
+        "test",
+        "retry",
+        "keep_going",
+        "tar",
+        "inputs",
+        "proxy",
+        "token",
+        "stdin",
+        "directory",
+        *SPLITTING,
+    }
 )
 
 

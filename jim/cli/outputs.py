@@ -47,6 +47,8 @@ def report(job: GridJob) -> None:
     if not job.result:
         return
     tar, of = job.result["tar"], f"of {job.result['local_jobs']:,} of {job.size:,} local jobs"
+    if job.request.get("tar") == "summary":
+        of = "of no completed local job: tar = summary"
     if unfinished := job.result.get("unfinished"):
         of += f", and what {unfinished:,} failed or killed one{'s have' if unfinished > 1 else ' has'} left"
     facts(

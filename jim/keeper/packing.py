@@ -27,6 +27,7 @@ from jim.workdir.tar import Tar
 from jim.workdir.verified import BLOCK, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
+LEAN = "summary"  # a tar without outputs of completed local jobs
 UNFINISHED = (State.FAILED.value, State.KILLED.value)
 
 
@@ -41,12 +42,13 @@ def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site) -> Packe
     """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all."""
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
+    lean = job.request.get("tar") == LEAN
     completed, unfinished, naming = 0, Unfinished(tar, store, place, job), Naming(job, site.site.handlers, store)
     with Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None
             if claimed and ended.state == State.COMPLETED.value:
-                more = _add(tar, claimed, naming)
+                more = {} if lean else _add(tar, claimed, naming)
                 completed += 1
             else:
                 more = unfinished.add(ended) if ended.state in UNFINISHED else {}

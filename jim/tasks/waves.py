@@ -77,6 +77,13 @@ def request_of(
     named = {"name": task.name, "nonce": task.nonce, "wave": wave.w, "sha256": wave.sha256}
     named |= {"analyser": task.spec["analyser"]} if task.spec["analyser"] else {}
     more = {"test": "yes" if wave.t else "no", "task": named}
+    if (
+        not wave.t
+        and task.streams
+        and all(each["store"] for each in task.streams)
+        and "tar" not in task.spec["request"]
+    ):
+        more["tar"] = "summary"  # what is stored does not lie on the disk once more
     more["name"] = checked.get("name") or f"{task.name}:{f'test {wave.t}.' if wave.t else ''}{wave.w}"
     return {**checked, **more, "pieces": pieces_as_lists(pieces)}
 

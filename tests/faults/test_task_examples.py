@@ -91,3 +91,95 @@ def test_files_that_arrive_are_each_counted_once(place):
 @pytest.mark.torture
 def test_files_that_arrive_for_two_minutes_are_each_counted_once_though_keepers_are_killed(place):
     arrive(place, 120, {}, kill_every=5.0)
+
+
+class Chain(Example):
+    """An example with several tasks and with stores."""
+
+    def __init__(self, place, name: str, names: tuple[str, ...], stores: tuple[str, ...], **settings) -> None:
+        self.at, self.name, self.names = place(name, **settings), name, names
+        self.here = self.at.place / "tasks"
+        shutil.copytree(EXAMPLES, self.here)
+        for each in stores:
+            (self.here / each).mkdir()
+
+    def start(self, change: dict[str, str]) -> None:
+        file = self.here / f"{self.name}.toml"
+        text = file.read_text()
+        for old, new in change.items():
+            assert old in text, old
+            text = text.replace(old, new)
+        file.write_text(text)
+        creating.create(file, self.at.site, "somebody")
+        for each in self.names:
+            inbox.task_wish(self.at.state, "start", each, by="somebody", untested=True)
+
+    def is_finished(self) -> bool:
+        try:
+            with self.at.store() as store:
+                return all(store.task_named(each).state is TaskState.FINISHED for each in self.names)
+        except Exception:  # no store yet
+            return False
+
+    def run(self, kill_every: float = 0.0) -> None:
+        """Let keepers work until all is done, one after the other if they are killed."""
+        keeper = self.at.start_keeper()
+        while kill_every and not self.is_finished():
+            time.sleep(random.uniform(0.2, kill_every))
+            keeper.kill()
+            keeper.communicate(timeout=LIMIT)
+            keeper = self.at.start_keeper()
+        until(self.is_finished, "all tasks are finished")
+        keeper.communicate(timeout=LIMIT)
+        with self.at.store() as store:
+            assert not any(store.wrong_in_tasks().values())
+            assert {store.task_named(each).outcome for each in self.names} == {"completed"}
+
+    def stored(self, store: str) -> list[str]:
+        return [path.read_text() for path in sorted((self.here / store).iterdir())]
+
+
+def make_a_peak(place, events: int, change: dict[str, str], kill_every: float = 0.0) -> None:
+    """Let the chain make one mass peak, and read its events."""
+    names = ("generate", "reconstruct", "merge")
+    chain = Chain(place, "chain", names, ("generated", "reconstructed", "peak"))
+    chain.start(change)
+    chain.run(kill_every)
+    (peak,) = chain.stored("peak")
+    assert peak.startswith(f"{events} events from 1 to {events}, each once; the peak is between ")
+    numbers = [int(line.split("\t")[0]) for each in chain.stored("reconstructed") for line in each.splitlines()]
+    assert Counter(numbers) == Counter(range(1, events + 1))
+
+
+def test_a_chain_ends_in_one_mass_peak(place):
+    few = {"events = 2_000": "events = 60", "events_per_piece = 100": "events_per_piece = 20", "_job = 5": "_job = 2"}
+    make_a_peak(place, 60, few)
+
+
+@pytest.mark.torture
+def test_a_chain_ends_in_one_mass_peak_though_keepers_are_killed(place):
+    make_a_peak(place, 2_000, {}, kill_every=5.0)
+
+
+def merge_campaigns(place, events: int, change: dict[str, str], kill_every: float = 0.0) -> None:
+    """Let four campaigns be made and merged, and read the events of the merged files."""
+    catalogue = place("catalogue").place / "catalogue"
+    shutil.copytree(ROOT / "examples/catalogue", catalogue)
+    settings = f'[site]\ncatalogue = "{catalogue}"\n[payload]\ntools = "{ROOT}/examples/standins"\n'
+    campaigns = Chain(place, "mc-13669", ("mc-13669", "merge-13669"), ("reco", "merged"), settings=settings)
+    campaigns.start({"events = 200_000": f"events = {events}", **change})
+    campaigns.run(kill_every)
+    merged = campaigns.stored("merged")
+    assert len(merged) == 4
+    each = [sorted(int(line[:9]) for line in text.splitlines()) for text in merged]
+    size = events // 4
+    assert sorted(each) == [list(range(n * size + 1, (n + 1) * size + 1)) for n in range(4)]
+
+
+def test_campaigns_are_each_merged_into_one_file(place):
+    merge_campaigns(place, 80, {"events_per_piece = 250": "events_per_piece = 10"})
+
+
+@pytest.mark.torture
+def test_campaigns_are_each_merged_into_one_file_though_keepers_are_killed(place):
+    merge_campaigns(place, 200_000, {}, kill_every=5.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,17 @@ def test_without_a_store_outputs_stay_in_the_work_directory(ground, store):
     places = [ground.store.outputs_of(1, p)[0].place for p in range(6)]
     assert [Path(each).read_text() for each in places] == list(STORED.values())
     assert ground.counts("output gen") == {"verified": 6}
+
+
+@pytest.mark.parametrize(("more", "brings"), [("", False), (', tar = "full"', True)])
+def test_stored_outputs_are_not_in_the_tar_once_more(ground, store, more, brings):
+    ground.start(text(store, many=4).replace('outputs = ["*.dat", "*.json"]', f'outputs = ["*.dat", "*.json"]{more}'))
+    ground.until_state(TaskState.FINISHED)
+    with tarfile.open(ground.store.grid_job(1).result["tar"]) as tar:
+        names = tar.getnames()
+    assert ("1.0/1.dat" in names) is brings
+    assert {"summary.json", "jim/summary.json"} <= set(names)
+    assert len(stored(store)) == 2
 
 
 @pytest.mark.parametrize(("each", "brought"), [(1, 0), (1, 2), (3, 2)])
