@@ -95,8 +95,7 @@ COMMON = {
     "outputs": Attribute("list", "files to bring back: names or patterns, in the payload's directory"),
     "tar": Attribute(
         str,
-        "full: the tar has the outputs of completed local jobs; summary: it has none of them",
-        "full",
+        "summary: the tar has no outputs of completed local jobs; full: it has, as without this attribute",
         allowed=("full", "summary"),
     ),
     "retry": Attribute(

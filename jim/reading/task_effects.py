@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
 from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
-from jim.statusdb.task_rows import ItemState, PieceState, Task
-from jim.tasks.effects import TaskVerb, pool_of, refusal, to_retry
+from jim.statusdb.outputs import pool_of as pool_of_output
+from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task
+from jim.tasks.effects import ENDED, TaskVerb, pool_of, refusal, to_retry
 from jim.tasks.throttle import read
 
 SHOWN = 5  # pieces that are named
@@ -85,7 +86,20 @@ def _priority(known: Known, content: Content) -> Told:
 
 def _cancel(known: Known, _: Content) -> Told:
     sent = how_many(known.pieces(PieceState.SENT), "piece")
-    return f"is cancelled, with {sent} on the way; {follow(known.task)}", {}
+    waits = {name: count for name, count in _waiting(known) if count}
+    told = "".join(
+        f"; {name} waits for {how_many(n, 'promise')} that will not be fulfilled" for name, n in waits.items()
+    )
+    return f"is cancelled, with {sent} on the way{told}; {follow(known.task)}", {"waits": waits} if waits else {}
+
+
+def _waiting(known: Known) -> Iterator[tuple[str, int]]:
+    """Yield the tasks that wait for promises of a task, and for how many."""
+    for source in known.view.store.fed_by(known.task.id):
+        fed = known.view.store.task(source.task)
+        if fed and fed.spec["source"][source.k]["promises"] and fed.state not in ENDED:
+            counts = known.view.store.task_counts(known.task.id, pool_of_output(source.stream))
+            yield fed.name, sum(counts.get(each, 0) for each in (OutputState.PROMISED, OutputState.BROKEN))
 
 
 def _remove(known: Known, _: Content) -> Told:

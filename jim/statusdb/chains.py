@@ -6,7 +6,9 @@ yet, a file makes it available, and a piece is ready once nothing of it is missi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from jim.statusdb.formats import WITH_OUTPUTS
@@ -14,7 +16,6 @@ from jim.statusdb.outputs import OUTPUTS, read_output
 from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import ids
 from jim.statusdb.task_rows import (
-    LIVE_PIECES,
     Ended,
     Item,
     ItemState,
@@ -25,7 +26,6 @@ from jim.statusdb.task_rows import (
     Source,
     TaskState,
     Todo,
-    Unfulfilled,
 )
 from jim.statusdb.waves import Waves, read_piece
 
@@ -49,6 +49,10 @@ HOLDERS = (  # the pieces that wait for an item, or have failed with it
 def item_name(output: Output) -> str:
     """Return the name that an output has as an item of a task that it feeds."""
     return f"{output.stream}/{output.p}{f'.{output.k}' if output.k else ''}"
+
+
+def _pool(output: Output) -> tuple[int, str]:
+    return output.task, output.stream
 
 
 def is_there(output: Output) -> bool:
@@ -81,14 +85,14 @@ class Chains(Waves):
 
     def feed(self, source: Source, outputs: Iterable[Output]) -> None:
         """Make items of outputs that were there before a task; those that are known stay as they are."""
-        known = {each.id: each for each in outputs}
-        completed = self._of_completed(list(known))
+        some = [each for each in outputs if each.state not in (OutputState.REPLACED, OutputState.WITHDRAWN)]
+        completed = self._of_completed([each.id for each in some])
+        there = [each for each in some if is_there(each) and each.id in completed]
+        broken = [each for each in some if each.state is OutputState.BROKEN]
         with self.transaction():
-            for number, each in known.items():
-                there = THERE if is_there(each) and number in completed else PROMISED
-                there = BROKEN if each.state is OutputState.BROKEN else there
-                if each.state not in (OutputState.REPLACED, OutputState.WITHDRAWN):
-                    self._feed_one(source, each, there)
+            self._feed(source, there, THERE)
+            self._feed(source, broken, BROKEN)
+            self._feed(source, [each for each in some if each not in there and each not in broken], PROMISED)
 
     def _of_completed(self, outputs: Sequence[int]) -> set[int]:
         sql = (
@@ -101,17 +105,23 @@ class Chains(Waves):
         task = self.task(source.task)
         return dict(task.spec["source"][source.k]) if task and task.state not in OVER else {}
 
-    def _feed_one(self, source: Source, output: Output, there: int) -> None:
-        """Add an item that a task is fed with, if it may have it yet; its group is to be planned."""
-        spec = self._spec_of(source)
+    def _feed(self, source: Source, outputs: Sequence[Output], there: int) -> None:
+        """Add items that a task is fed with, if it may have them yet; their groups are to be planned."""
+        spec = self._spec_of(source) if outputs else {}
         if not spec or (there != THERE and not spec["promises"]):
             return
         state = ItemState.AVAILABLE if there == THERE else ItemState.PROMISED
-        size, record = (output.bytes, self._record(output)) if there == THERE else (0, self._expected(output))
-        row = (source.task, item_name(output), output.grp, state, self.clock.steady(), size, record, there, output.id)
-        if self.db.execute(ADD_FED, row).rowcount:
-            self._recount(source.task, "items", [(output.grp, state, 1)])
-            self.make_dirty(source.task, output.grp)
+        expected, now, new = self._expected(outputs[0]), self.clock.steady(), dict[str, int]()
+        for each in outputs:
+            size, record = (
+                (each.bytes, self._record(each)) if there == THERE else (0, expected or self._runs_before(each))
+            )
+            row = (source.task, item_name(each), each.grp, state, now, size, record, there, each.id)
+            if self.db.execute(ADD_FED, row).rowcount:
+                new[each.grp] = new.get(each.grp, 0) + 1
+        for grp, count in new.items():
+            self._recount(source.task, "items", [(grp, state, count)])
+            self.make_dirty(source.task, grp)
 
     def _record(self, output: Output) -> str:
         return as_json({"lfn": output.place, **output.record})
@@ -123,6 +133,18 @@ class Chains(Waves):
         expects = next((each.get("expects") for each in streams if each["name"] == output.stream), None)
         return as_json(expects) if expects else ""
 
+    def _runs_before(self, output: Output) -> str:
+        """Return the runs of what the piece of an output works on: they are those of the output, too."""
+        sql = (
+            "SELECT i.record FROM piece_item x JOIN item i ON i.id = x.item "
+            "WHERE x.task = ? AND x.p = ? AND i.record LIKE '%\"runs\"%'"
+        )
+        runs: dict[str, set[int]] = {}
+        for (record,) in self.db.execute(sql, (output.task, output.p)):
+            for run, lumis in json.loads(record).get("runs", {}).items():
+                runs.setdefault(run, set()).update(lumis)
+        return as_json({"runs": {run: sorted(lumis) for run, lumis in runs.items()}}) if runs else ""
+
     # What follows in the transactions that change outputs and pieces
 
     def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
@@ -132,10 +154,14 @@ class Chains(Waves):
         return made
 
     def _feed_promises(self, numbers: Sequence[int]) -> None:
-        for output in self._outputs_by_id(numbers):
-            for source in self._sources_of(output):
-                self._open(source, output)
-                self._feed_one(source, output, PROMISED)
+        """Let promises be items of the tasks that they are for; groups that were closed are opened again."""
+        outputs = sorted(self._outputs_by_id(numbers), key=_pool)
+        for _, some in groupby(outputs, key=_pool):
+            those = list(some)
+            for source in self._sources_of(those[0]):
+                for first in {each.grp: each for each in reversed(those)}.values():
+                    self._open(source, first)
+                self._feed(source, those, PROMISED)
 
     def _outputs_by_id(self, numbers: Sequence[int]) -> list[Output]:
         sql = f"{OUTPUTS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
@@ -200,7 +226,7 @@ class Chains(Waves):
             items = self._items_of([output.id])
             for source in self._sources_of(output):
                 if not any(each.task == source.task for each in items):
-                    self._feed_one(source, output, THERE)
+                    self._feed(source, [output], THERE)
             for item in items:
                 self._is_there(item, output)
 
@@ -250,63 +276,3 @@ class Chains(Waves):
             items = {part.item for p in those for part in self.parts_of(task, p)}
             lacking = [each.id for each in self.items(task, items).values() if each.there < THERE]
             self.move_items(task, lacking, ItemState.PROMISED)
-
-    # What cannot be fulfilled
-
-    def unfulfilled(self, source: Source, *, broken: bool, limit: int) -> list[Unfulfilled]:
-        """Return pieces that wait for what a source has promised: what is broken, or all that is not there."""
-        sql = (
-            "SELECT p.p, i.name, q.reason FROM output o INDEXED BY output_open "
-            "JOIN item i INDEXED BY item_of ON i.output = o.id AND i.output > 0 AND i.task = ? "
-            "JOIN piece_item x ON x.item = i.id "
-            "JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
-            "JOIN piece q ON q.task = o.task AND q.p = o.p WHERE o.task = ? AND o.stream = ? "
-            "AND o.state IN ('promised', 'broken') AND (NOT ? OR o.state = 'broken') "
-            "AND p.state = 'waiting' AND p.p < t.next_piece GROUP BY p.p ORDER BY p.p LIMIT ?"
-        )
-        values = (source.task, source.upstream, source.stream, broken, limit)
-        return [Unfulfilled(*row) for row in self.db.execute(sql, values)]
-
-    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
-        """Return the items in no piece that a task has only promised."""
-        sql = (
-            "SELECT i.id FROM item i INDEXED BY item_promised JOIN output o ON o.id = i.output "
-            "WHERE i.task = ? AND i.state = 'promised' AND o.task = ? LIMIT ?"
-        )
-        return [number for (number,) in self.db.execute(sql, (task, upstream, limit))]
-
-    # Recovery
-
-    def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
-        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
-        for old, new in successors.items():
-            for output in self.outputs_of(task, old):
-                those = [each.id for p in new for each in self.outputs_of(task, p) if each.stream == output.stream]
-                for item in self._items_of([output.id]):
-                    into = [each.id for each in self._items_of(those) if each.task == item.task]
-                    self._replace_item(item, into)
-
-    def _replace_item(self, item: Item, into: Sequence[int]) -> None:
-        """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
-        for piece in self._holders(item.id):
-            files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
-            if piece.state is PieceState.WAITING and not files:
-                self.take_back(item.task, [piece.p])
-                continue
-            self.db.execute(
-                "DELETE FROM piece_item WHERE task = ? AND p = ? AND item = ?", (item.task, piece.p, item.id)
-            )
-            rows = ((item.task, piece.p, each) for each in into)
-            self.db.executemany("INSERT INTO piece_item (task, p, item) VALUES (?, ?, ?)", rows)
-            record = as_json({**piece.record, "files": files})
-            self.db.execute("UPDATE piece SET record = ? WHERE task = ? AND p = ?", (record, item.task, piece.p))
-            live, failed = int(piece.state in LIVE_PIECES), int(piece.state is PieceState.FAILED)
-            count = "UPDATE item SET live = live + ?, failed = failed + ? WHERE id = ?"
-            self.db.executemany(count, ((live, failed, each) for each in into))
-            self.db.execute(count, (-live, -failed, item.id))
-            self.move_items(item.task, into, ItemState.ACQUIRED)
-            self._derive_items(item.task, into)
-            self._count_missing(item.task, [piece.p])
-        names = ", ".join(each.name for each in self.items(item.task, into).values())
-        note = f"replaced by {names}" if names else "its promise was withdrawn"
-        self.move_items(item.task, [item.id], ItemState.GONE, note=note)

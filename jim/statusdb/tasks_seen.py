@@ -17,8 +17,8 @@ from jim.statusdb.asked import (
     PieceSeen,
     TaskFailures,
 )
+from jim.statusdb.broken_promises import BrokenPromises
 from jim.statusdb.browsed import Clauses, all_of, any_of, as_glob
-from jim.statusdb.chains import Chains
 from jim.statusdb.derived import minute_of
 from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
 from jim.statusdb.outputs import read_output
@@ -71,7 +71,7 @@ PIECE = (
 WITH_INDEX = ("ready", "failed")  # states of pieces
 
 
-class TasksSeen(Chains):
+class TasksSeen(BrokenPromises):
     """A status DB in which people look at tasks."""
 
     def counts_of_tasks(self, tasks: Iterable[int]) -> dict[int, dict[str, dict[str, int]]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jim.evidence.transitions import has_words
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import PieceState, Task, TaskState
+from jim.statusdb.task_rows import ItemState, PieceState, Task, TaskState
 
 
 class TaskVerb(StrEnum):
@@ -47,6 +47,7 @@ class Pool(NamedTuple):
     failed: int  # pieces
     groups: frozenset[str]
     feeds: tuple[str, ...] = ()  # tasks that have not ended
+    waits: bool = False  # for another task, so that there is nothing to test yet
 
 
 def pool_of(store: Store, task: Task) -> Pool:
@@ -56,7 +57,9 @@ def pool_of(store: Store, task: Task) -> Pool:
     sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
     groups, fed = frozenset(each.grp for each in store.groups(task.id)), store.fed_tasks([task.id])
     feeds = tuple(each.name for each in map(store.task, sorted(fed)) if each and each.state not in ENDED)
-    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds)
+    nothing = not store.task_counts(task.id, "items").get(ItemState.AVAILABLE)
+    waits = nothing and any(each.upstream for each in store.sources(task.id))
+    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, waits)
 
 
 def paused_by_itself(task: Task) -> bool:
@@ -87,7 +90,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     }
     if verb in needed and state not in needed[TaskVerb(verb)]:
         return f"{name} is {state.value}"
-    if verb == TaskVerb.START and task.tested != task.spec["to_test"] and not content.get("untested"):
+    if verb == TaskVerb.START and task.tested != task.spec["to_test"] and not (content.get("untested") or pool.waits):
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
     if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
         return f"{name}: no piece has failed"

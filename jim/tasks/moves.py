@@ -79,7 +79,7 @@ class Tasks:
         if task.state is TaskState.TESTING:
             when = min(self.looking.look(keeper, task), trying.go_on(keeper, task, self.looking.looked(keeper, task)))
         elif task.state is TaskState.RUNNING:
-            when = tick(keeper, task.id)
+            when = min(tick(keeper, task.id), trying.go_on_alone(keeper, task))
             planned = self.planning.plan(keeper, task)
             when = min(when, self.looking.look(keeper, task), planned)
             if planned > keeper.clock.boot():  # what is planned at once may be in the same wave

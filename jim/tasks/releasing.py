@@ -23,6 +23,7 @@ class Room:
 
     def __init__(self, keeper: Keeper, task: Task) -> None:
         counts = keeper.store.task_counts(task.id, "pieces")
+        self.begun = sum(counts.get(each, 0) for each in ("sent", "completed", "failed"))
         self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
         self.waves = [each for each in keeper.store.live_waves(task.id) if not each.t]
         queued = sum(_not_started(keeper, each) for each in self.waves)
@@ -77,6 +78,8 @@ class Releasing:
         if room.throttle.bad and room.throttle.at_once and (room.free <= 0 or room.throttle.allowance == 1):
             return self._probe(keeper, task, room)
         most = min(room.free, room.ready)
+        if room.throttle.alone_first:
+            most = min(most, room.throttle.alone_first - room.begun)
         if most <= 0:
             return NEVER
         due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])

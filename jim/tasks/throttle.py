@@ -37,6 +37,7 @@ class Throttle(NamedTuple):
     again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
     suspend: int = 0  # 1: a pause suspends what is on the way
     retry: int = 0  # 1: a person wants some failed pieces tried again
+    alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
 
     @property
     def allowance(self) -> int:

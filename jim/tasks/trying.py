@@ -11,8 +11,9 @@ from jim.command import run
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.jobs import GridJob
 from jim.model import State
-from jim.statusdb.task_rows import Item, NewPiece, Task, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import Item, NewPiece, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks import streams
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.handing_in import stored
@@ -103,18 +104,23 @@ def _tried(keeper: Keeper, task: Task, wave: Wave) -> Tried:
     job = keeper.store.grid_job(wave.grid)
     if not job.size:
         return Tried(job.id, f"{job.id}: {job.reason or job.outcome}")
-    local = keeper.store.local_job(job.id, 0)
+    return _tried_as(keeper, task, job, 0)
+
+
+def _tried_as(keeper: Keeper, task: Task, job: GridJob, n: int) -> Tried:
+    """Return how a local job has ended, and whether that meets what a test asks for."""
+    local = keeper.store.local_job(job.id, n)
     if local.state is not State.COMPLETED:
-        return Tried(job.id, f"{job.id}.0 {local.state.value}: {local.reason}")
-    last = keeper.store.last_run(job.id, 0)
+        return Tried(job.id, f"{job.id}.{n} {local.state.value}: {local.reason}")
+    last = keeper.store.last_run(job.id, n)
     record = read_exit_record(last.record) if last else None
     most, seconds = task.spec["test"]["most_seconds"], record.seconds if record else None
     if most and seconds is not None and seconds > most:
-        return Tried(job.id, f"{job.id}.0 took {seconds:,.0f} s, more than {most:g} s (test.most_seconds)")
+        return Tried(job.id, f"{job.id}.{n} took {seconds:,.0f} s, more than {most:g} s (test.most_seconds)")
     if last is None or record is None:
         return Tried(job.id, "")
     if why := streams.missing(task.streams, _names(record)):
-        return Tried(job.id, f"{job.id}.0: {why}")
+        return Tried(job.id, f"{job.id}.{n}: {why}")
     place = submission_directory(keeper.site.work / (job.place or str(job.id)), last.k) / f"run.{last.idx}"
     return Tried(job.id, "", tuple(str(place / name) for name in _names(record)))
 
@@ -143,3 +149,41 @@ def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
     else:
         keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec["to_test"])
     log.info("task %s: test %d: %s", task.name, task.tests, "; ".join(troubles) or "passed")
+
+
+# The first pieces of a task that could not be tested before it was started: real work, and no test
+
+
+def go_on_alone(keeper: Keeper, task: Task) -> float:
+    """Judge the first pieces once they have ended: others follow, or the task pauses."""
+    most, key = int(task.throttle.get("alone_first", 0)), ("task first", task.id)
+    if not most or keeper.workers.busy(key):
+        return NEVER
+    waves = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
+    pieces = [each for w in waves for each in keeper.store.pieces_of_wave(task.id, w)][:most]
+    bad = [f"{task.name}/{each.p}: {each.reason}" for each in pieces if each.state is PieceState.FAILED]
+    done = [each for each in pieces if each.state is PieceState.COMPLETED]
+    if bad or len(done) < most:
+        if bad:
+            _judge_alone(keeper, task, bad)
+        return NEVER
+    tried = [_tried_as(keeper, task, keeper.store.grid_job(waves[each.wave]), each.n) for each in done]
+    check, troubles = task.spec["test"]["check"], [each.trouble for each in tried if each.trouble]
+    if troubles or not check:
+        _judge_alone(keeper, task, troubles)
+        return NEVER
+    work, judge = partial(_checked, check, tried), partial(_judge_alone, keeper, task)
+    return keeper.workers.start(Errand(key, work, judge, lambda error: judge([str(error)])))
+
+
+def _judge_alone(keeper: Keeper, task: Task, troubles: list[str]) -> None:
+    now = keeper.store.task(task.id)
+    if now is None or now.state is not TaskState.RUNNING:
+        return
+    throttle = {**now.throttle, "alone_first": 0}
+    if troubles:
+        why = f"by itself: its first pieces have not passed: {troubles[0]}"
+        keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=why, throttle=throttle)
+    else:
+        keeper.store.set_task(task.id, throttle=throttle)
+        keeper.store.note_task(task.id, "its first pieces have passed")

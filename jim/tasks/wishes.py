@@ -87,8 +87,11 @@ def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     keeper.store.set_task(task.id, state=TaskState.TESTING, tests=task.tests + 1, reason="")
 
 
-def _start(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
-    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="")
+def _start(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
+    """Let a task begin; if it could not be tested yet, its first pieces go alone."""
+    tested = content.get("untested") or task.tested == task.spec["to_test"]
+    throttle = {**task.throttle, "alone_first": 0 if tested else task.spec["test"]["pieces"]}
+    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=throttle)
 
 
 def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:

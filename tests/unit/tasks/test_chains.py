@@ -85,6 +85,10 @@ release = {{ every_seconds = 0 }}
                 self.batch.finish(*key, code=3)
         self.end()
 
+    def items_of(self, task: int, p: int) -> set[str]:
+        """Return the names of the items of a piece."""
+        return {each.name for each in self.store.items(task, self.store.piece(task, p).record["files"]).values()}
+
     def words(self, key):
         return [value for _, word, value in self.batch._job_lines(self.batch.tasks[key]) if word == "arg"]
 
@@ -279,6 +283,55 @@ def test_what_was_there_before_a_task_is_caught_up_with(ground, monkeypatch):
     ground.ask("start", "merge", untested=True)
     ground.finish()
     assert ground.merged() == list(range(1, 21))
+
+
+def test_a_fed_task_that_was_not_tested_lets_its_first_pieces_go_alone(ground, tmp_path):
+    ground.create(ground.text(events=40, files=2))
+    ground.ask("start", "gen", untested=True)
+    ground.ask("start", "reco")
+    most = []
+
+    def passed():
+        ground.begin()
+        live = [key for key, task in ground.batch.tasks.items() if task.state is State.RUNNING]
+        most.append(sum(ground.words(key)[1] == "reco" for key in live))
+        ground.end()
+        return any(line.startswith("its first pieces have passed") for line in ground.journal("reco"))
+
+    ground.until(passed)
+    assert max(most) == 1
+    assert ground.counts("pieces", "reco")["completed"] == 1
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.counts("pieces", "reco") == {"completed": 10}
+
+
+def test_a_fed_task_whose_first_piece_fails_pauses_by_itself(ground):
+    ground.create(ground.text(events=40, files=2))
+    ground.ask("start", "gen", untested=True)
+    ground.ask("start", "reco")
+    ground.until(lambda: ground.fail("reco") or ground.task("reco").state is TaskState.PAUSED)
+    assert ground.task("reco").reason == "by itself: its first pieces have not passed: reco/0: exit 3"
+    assert ground.counts("pieces", "reco")["failed"] == 1
+    ground.ask("resume", "reco")
+    ground.ask("retry", "reco")
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.task("reco").outcome == "completed"
+
+
+def test_promises_have_the_runs_of_what_they_are_made_of(ground, tmp_path):
+    lines = [f'{{"lfn": "/raw/{n}", "runs": {{"{n // 4}": [{n}]}}}}' for n in range(8)]
+    ground.brings = lambda words: {"gen.dat": b"x", "reco.dat": b"x"}
+    text = RUN.format("gen", '"$InputFiles"', "gen") + f'source = [ {{ list = "{a_list(tmp_path, *lines)}" }} ]\n'
+    text += 'split = { splitter = "FileBased", parameters = { files_per_job = 2 } }\n'
+    text += 'output = [ { name = "gen", files = "gen.dat" } ]\n' + RECO
+    text += 'source = [ { task = "gen", output = "gen", promises = true } ]\nsplit = { splitter = "RunBased" }\n'
+    ground.start(text, "gen", "reco")
+    ground.until(lambda: ground.counts("pieces", "reco").get("waiting"))
+    reco = ground.task("reco").id
+    named = [sorted(ground.items_of(reco, p)) for p in range(ground.task("reco").next_piece)]
+    assert named == [["gen/0", "gen/1"], ["gen/2", "gen/3"]]
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.task("reco").outcome == "completed"
 
 
 CYCLES = {

@@ -1,0 +1,73 @@
+"""Promises between tasks that are broken, or whose places other promises take, in an SQLite store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jim.statusdb.chains import Chains
+from jim.statusdb.pieces import as_json
+from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Source, Unfulfilled
+
+
+class BrokenPromises(Chains):
+    """The part of a status DB about promises that are not fulfilled as they were made."""
+
+    # What cannot be fulfilled
+
+    def unfulfilled(self, source: Source, *, broken: bool, limit: int) -> list[Unfulfilled]:
+        """Return pieces that wait for what a source has promised: what is broken, or all that is not there."""
+        sql = (
+            "SELECT p.p, i.name, q.reason FROM output o INDEXED BY output_open "
+            "JOIN item i INDEXED BY item_of ON i.output = o.id AND i.output > 0 AND i.task = ? "
+            "JOIN piece_item x ON x.item = i.id "
+            "JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
+            "JOIN piece q ON q.task = o.task AND q.p = o.p WHERE o.task = ? AND o.stream = ? "
+            "AND o.state IN ('promised', 'broken') AND (NOT ? OR o.state = 'broken') "
+            "AND p.state = 'waiting' AND p.p < t.next_piece GROUP BY p.p ORDER BY p.p LIMIT ?"
+        )
+        values = (source.task, source.upstream, source.stream, broken, limit)
+        return [Unfulfilled(*row) for row in self.db.execute(sql, values)]
+
+    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
+        """Return the items in no piece that a task has only promised."""
+        sql = (
+            "SELECT i.id FROM item i INDEXED BY item_promised JOIN output o ON o.id = i.output "
+            "WHERE i.task = ? AND i.state = 'promised' AND o.task = ? LIMIT ?"
+        )
+        return [number for (number,) in self.db.execute(sql, (task, upstream, limit))]
+
+    # Recovery
+
+    def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
+        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
+        for old, new in successors.items():
+            for output in self.outputs_of(task, old):
+                those = [each.id for p in new for each in self.outputs_of(task, p) if each.stream == output.stream]
+                for item in self._items_of([output.id]):
+                    into = [each.id for each in self._items_of(those) if each.task == item.task]
+                    self._replace_item(item, into)
+
+    def _replace_item(self, item: Item, into: Sequence[int]) -> None:
+        """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
+        for piece in self._holders(item.id):
+            files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
+            if piece.state is PieceState.WAITING and not files:
+                self.take_back(item.task, [piece.p])
+                continue
+            self.db.execute(
+                "DELETE FROM piece_item WHERE task = ? AND p = ? AND item = ?", (item.task, piece.p, item.id)
+            )
+            rows = ((item.task, piece.p, each) for each in into)
+            self.db.executemany("INSERT INTO piece_item (task, p, item) VALUES (?, ?, ?)", rows)
+            record = as_json({**piece.record, "files": files})
+            self.db.execute("UPDATE piece SET record = ? WHERE task = ? AND p = ?", (record, item.task, piece.p))
+            live, failed = int(piece.state in LIVE_PIECES), int(piece.state is PieceState.FAILED)
+            count = "UPDATE item SET live = live + ?, failed = failed + ? WHERE id = ?"
+            self.db.executemany(count, ((live, failed, each) for each in into))
+            self.db.execute(count, (-live, -failed, item.id))
+            self.move_items(item.task, into, ItemState.ACQUIRED)
+            self._derive_items(item.task, into)
+            self._count_missing(item.task, [piece.p])
+        names = ", ".join(each.name for each in self.items(item.task, into).values())
+        note = f"replaced by {names}" if names else "its promise was withdrawn"
+        self.move_items(item.task, [item.id], ItemState.GONE, note=note)
