@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jim.doors.contract import Told
 from jim.errors import JimError, StoreError
@@ -36,6 +37,7 @@ class Answering:
         self._ended: set[int] = set()  # grid jobs whose last answer is written
         self._changed = True
         self._trouble: tuple[object, ...] = ()
+        self._tasks = 0  # how often tasks had changed when the page was written
         self._placing = Placing()
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
@@ -74,7 +76,8 @@ class Answering:
     def publish(self, keeper: Keeper) -> None:
         """Write the page for the group after a change, once no look is due. A slow write makes the pause longer."""
         trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
-        changed, calm = self._changed or trouble != self._trouble, keeper.looks.soonest() > 0.0
+        changed = self._changed or (trouble, keeper.store.times_changed) != (self._trouble, self._tasks)
+        calm = keeper.looks.soonest() > 0.0
         if self._ended and (calm or len(self._ended) >= MANY_ENDED):
             keeper.store.are_answered(self._ended)
             self._ended.clear()
@@ -82,7 +85,7 @@ class Answering:
             began = keeper.clock.boot()
             with suppress(OSError):  # a page that cannot be shown must not hold up a job
                 replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
-            self._changed, self._trouble = False, trouble
+            self._changed, self._trouble, self._tasks = False, trouble, keeper.store.times_changed
             keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
 
 
@@ -143,5 +146,23 @@ def _page(keeper: Keeper, records: Iterable[str]) -> str:
         },
         "unsaid": unsaid(keeper),
         "waits": list(keeper.channel.starts.waits),
+        "tasks": _tasks(keeper),
     }
     return f'{json.dumps(summary)[:-1]}, "jobs": [{", ".join(records)}]}}'
+
+
+def _tasks(keeper: Keeper) -> list[dict[str, Any]]:
+    """Return what the group may know of tasks: how far each is, by its tally."""
+    tasks = keeper.store.tasks()
+    counts = keeper.store.counts_of_tasks([each.id for each in tasks])
+    return [
+        {
+            "name": each.name,
+            "state": each.state.value,
+            "outcome": each.outcome,
+            "reason": each.reason,
+            **{what: counts.get(each.id, {}).get(what, {}) for what in ("items", "pieces")},
+            "updated": each.updated,
+        }
+        for each in tasks
+    ]

@@ -45,6 +45,8 @@ class TaskStore(Protocol):
 
     # Tasks
 
+    times_changed: int  # how often any task was found changed
+
     def changed_tasks(self) -> set[int]:
         """Return the tasks that this store has changed since the last call, and perhaps others."""
 

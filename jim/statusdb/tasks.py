@@ -34,10 +34,12 @@ class Tasks(Connected):
     """The part of a status DB about tasks as a whole."""
 
     _changed_tasks: set[int]  # since the last question
+    times_changed = 0  # how often any task was found changed
 
     def changed_tasks(self) -> set[int]:
         """Return the tasks that this store has changed since the last call, and perhaps others."""
         changed, self._changed_tasks = self._changed_tasks, set()
+        self.times_changed += bool(changed)
         return changed
 
     def tasks(self, *states: TaskState) -> list[Task]:

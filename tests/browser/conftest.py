@@ -73,7 +73,8 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def _log_in(served: Served, chromium: Browser) -> None:
+def log_in(served: Served, chromium: Browser) -> None:
+    """Open the address that works once, and keep its cookie."""
     context = chromium.new_context()
     page = context.new_page()
     assert page.goto(served.url).status == 200  # type: ignore[union-attr]
@@ -98,7 +99,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
     heart = threading.Thread(target=beat)
     heart.start()
     made.ground.site.summary.write_text("{}")
-    _log_in(made, chromium)
+    log_in(made, chromium)
     yield made
     end.set()
     heart.join()
@@ -111,7 +112,7 @@ def alone(tmp_path: Path, chromium: Browser) -> Iterator[Served]:
     """A state directory of a test's own."""
     made = Served(tmp_path / "state")
     made.ground.beat(ago=0)
-    _log_in(made, chromium)
+    log_in(made, chromium)
     yield made
     made.stop()
     made.ground.store.close()

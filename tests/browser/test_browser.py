@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
@@ -13,11 +12,11 @@ import pytest
 from playwright.sync_api import expect
 
 from jim.model import Reason, State, Step, Witness
+from tests.browser.looks import LOOKS, reach, violations
 from tests.pages.grounds import png
 from tests.pages.many import add_local_jobs
 
 HOME = Path(__file__).parents[2]
-AXE = Path(os.environ.get("AXE", HOME / ".venv/axe/node_modules/axe-core/axe.min.js"))  # from npm: see the Makefile
 PAGES = {
     "overview": "/",
     "list": "/jobs",
@@ -48,22 +47,6 @@ ERRORS = {
     "/jobs/12/9999/log/stdout": 404,
     "/query?xpath=//[": 400,
 }
-LOOKS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"width": 320, "color_scheme": "light"},
-}
-
-
-def violations(page) -> list[str]:
-    """Ask axe, evaluated in the page under the page's own policy."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{each['id']}: {each['help']} ({len(each['nodes'])}: {each['nodes'][0]['html'][:200]}) "
-        f"{each['nodes'][0].get('failureSummary', '')[:300]}"
-        for each in found["violations"]
-    ]
 
 
 @pytest.mark.parametrize("how", LOOKS)
@@ -194,20 +177,6 @@ def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) ->
     assert {each.strip() for each in again.locator("tr[id^=n-] td[data-label=Reason]").all_inner_texts()} == {
         "node failure on wn014"
     }
-
-
-def reach(page, name: str, most: int = 120) -> None:
-    """Go on by the tab key to a link or button, and see that the focus is seen."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        now = page.evaluate(
-            "(document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || '').trim()"
-        )
-        if now == name:
-            outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-            assert outline == "solid", "where the focus is, is seen"
-            return
-    raise AssertionError(f"{name} is not reached")
 
 
 def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(served, look) -> None:
