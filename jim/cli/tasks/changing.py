@@ -20,6 +20,7 @@ from jim.reading.tasks import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.effects import POOL_VERBS, TaskVerb, paused_by_itself, pool_of, refusal
+from jim.tasks.streams import trouble_with
 from jim.tasks.words import THROTTLE
 
 HELP = {
@@ -174,7 +175,11 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
         content = of_fix(view, task, [each for each in arguments.names if "=" in each])
     else:
         content = _content(verb, arguments)
-    return Wanted(task, content, refusal(task, verb, content, pool_of(view.store, task)))
+    why = refusal(task, verb, content, pool_of(view.store, task))
+    if verb is TaskVerb.START and not why:
+        troubles = (trouble_with(each["store"]) for each in task.streams)
+        why = next((f"{task.name}: output.store: {each}" for each in troubles if each), "")
+    return Wanted(task, content, why)
 
 
 def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -83,6 +83,8 @@ def _wait_for(file: Path | None) -> None:
 
 def _found_in(source: Mapping[str, Any], site: Site) -> str:
     """Return what a source has now, in words. What cannot be looked at is looked at again by the keeper."""
+    if source["kind"] == "task":
+        return f"fed by {what_of(source)}"
     try:
         found = look_now(source, site)
     except (OSError, ValueError, JimError) as error:

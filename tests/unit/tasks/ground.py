@@ -69,23 +69,32 @@ class Ground(World):
 
     def begin(self) -> list[tuple[str, int]]:
         """Start all that is in the queue."""
-        begun = []
-        for (id_, index), task in list(self.batch.tasks.items()):
-            if task.state is State.SUBMITTED and self.batch.start(id_, index):
-                self.seeds += [value for _, word, value in self.batch._job_lines(task) if word == "seed"]
-                begun.append((id_, index))
-        return begun
+        waiting = [key for key, task in self.batch.tasks.items() if task.state is State.SUBMITTED]
+        return [key for key in waiting if self.begin_one(*key)]
+
+    def begin_one(self, id_: str, index: int) -> bool:
+        """Start one payload, unless its claim is taken."""
+        if not self.batch.start(id_, index):
+            return False
+        lines = self.batch._job_lines(self.batch.tasks[id_, index])
+        self.seeds += [value for _, word, value in lines if word == "seed"]
+        return True
 
     def end(self, code: int = 0, **more: Any) -> None:
         """End all that runs."""
-        for (id_, index), task in list(self.batch.tasks.items()):
+        for key, task in list(self.batch.tasks.items()):
             if task.state is State.RUNNING:
-                words = tuple(value for _, word, value in self.batch._job_lines(task) if word == "arg")
-                left = {}
-                if code == 0:
-                    self.diary.append(words[1:])
-                    left = as_files(self.brings(words[1:]))
-                self.batch.finish(id_, index, code=code, **more, **left)
+                self.end_one(*key, code=code, **more)
+
+    def end_one(self, id_: str, index: int, code: int = 0, **more: Any) -> None:
+        """End one payload, with what it leaves."""
+        lines = self.batch._job_lines(self.batch.tasks[id_, index])
+        words = tuple(value for _, word, value in lines if word == "arg")
+        left = {}
+        if code == 0:
+            self.diary.append(words[1:])
+            left = as_files(self.brings(words[1:]))
+        self.batch.finish(id_, index, code=code, **more, **left)
 
     def work(self, code: int = 0) -> None:
         """Start and end all that is in the queue."""

@@ -422,3 +422,14 @@ def test_a_task_tells_what_was_measured_of_it(ground, jim):
     per_event = next(each for each in numbers["spreads"] if each["what"] == "seconds per event")
     assert per_event["quartiles"] == pytest.approx([1 / 3, 5 / 12, 1 / 2])  # pieces of 3, 2, 3 and 2 events, 1 s each
     assert (numbers["eta_seconds"], numbers["removed"], numbers["bytes_stored"]) == (None, 0, 0)
+
+
+def test_a_task_does_not_start_without_its_store(ground, jim, tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    request = 'request = { job_type = "executable", executable = "/bin/true", outputs = ["a"] }'
+    output = f'output = [ {{ name = "a", files = "a", store = "{store}" }} ]'
+    jim("create", ground.write(f'[[task]]\nname = "x"\n{request}\nsource = [ {{ events = 4 }} ]\n{output}\n'))
+    store.rmdir()
+    code, said = jim("start", "--untested", "x")
+    assert (code, said.splitlines()[-1]) == (2, f"jim: x: output.store: {store}: no such directory")
