@@ -193,6 +193,17 @@ class ComputingElement:
             for each in (held, Path(f"{held}.once")):
                 each.unlink(missing_ok=True)
 
+    @contextmanager
+    def replaced(self, verb: str, text: str) -> Iterator[None]:
+        """Replace a script that A-REX calls, for a while."""
+        script = SHARE / f"{verb}-jim-job"
+        real = script.read_text()
+        self._replace(script, text)
+        try:
+            yield
+        finally:
+            self._replace(script, real)
+
     def calls(self, verb: str = "submit") -> int:
         return len((self.place / f"calls-{verb}").read_text().splitlines())
 
