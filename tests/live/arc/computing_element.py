@@ -245,3 +245,17 @@ def pythia() -> str:
     libraries = Path(sysconfig.get_paths()["purelib"])
     module = next(libraries.glob("pythia8mc.*"))
     return f"export PYTHONPATH={shlex.quote(str(module.parent))}\n"
+
+
+def began(ce: ComputingElement, number: int) -> object:
+    return ce.show(number)["counts"].get("running")
+
+
+def waits_for(place: Path) -> str:
+    return LONG.replace("go", str(place / "go"))
+
+
+def submit(ce: ComputingElement, place: Path, text: str, more: str = "") -> str:
+    program = ce.program(place, text)
+    inputs = f'(inputfiles=("{program}" ""))'
+    return ce.submit(place, f'(executable="{program}"){inputs}(stdout="out")(stderr="err"){more}')

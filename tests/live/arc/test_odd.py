@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.live.arc.computing_element import CONTROL, LAB, SITE
-from tests.live.arc.test_table import began, submit, waits_for
+from tests.live.arc.computing_element import CONTROL, LAB, SITE, began, submit, waits_for
 from tests.live.site import until
 
 pytestmark = pytest.mark.long

@@ -9,24 +9,10 @@ import time
 
 import pytest
 
-from tests.live.arc.computing_element import CONTROL, LAB, LONG, SHARE, SITE, pythia
+from tests.live.arc.computing_element import CONTROL, LAB, LONG, SHARE, SITE, began, pythia, submit, waits_for
 from tests.live.site import until
 
 pytestmark = pytest.mark.long
-
-
-def began(ce, number):
-    return ce.show(number)["counts"].get("running")
-
-
-def waits_for(place):
-    return LONG.replace("go", str(place / "go"))
-
-
-def submit(ce, place, text, more=""):
-    program = ce.program(place, text)
-    inputs = f'(inputfiles=("{program}" ""))'
-    return ce.submit(place, f'(executable="{program}"){inputs}(stdout="out")(stderr="err"){more}')
 
 
 def test_20000_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
