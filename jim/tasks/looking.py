@@ -69,8 +69,8 @@ def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], me
         return events.look(spec)
     with closing(keeper.store.reader()) as store:
         if spec["kind"] != "directory":
-            found, known = LISTED[spec["kind"]](spec, keeper.site), {each.name for each in store.known_items(task)}
-            return replace(found, new=[each for each in found.new if each.name not in known])
+            found = LISTED[spec["kind"]](spec, keeper.site)
+            return replace(found, new=[each for each in found.new if store.item_named(task, each.name) is None])
         return directory.look(spec, memory, store.known_items(task), source.device, keeper.clock.boot())
 
 
