@@ -28,6 +28,7 @@ from jim.model import State, Step, Witness
 from jim.site.avoid import HOST, Order, ordered
 from jim.statusdb.contract import Store
 from jim.statusdb.tried import tried_lately
+from jim.tasks.counting import has_been_eaten
 from jim.workdir import avoid
 
 log = logging.getLogger(__name__)
@@ -156,13 +157,21 @@ def spare(keeper: Keeper, key: Key, host: str) -> None:
         )
     elif not local.state.final:
         store.set_local_job(local.grid, local.n, spent=spent)
+    ended = store.grid_job(local.grid).step not in (Step.SPLIT, Step.ACTIVE)
+    alone = ended and local.state is State.FAILED and _by_it(keeper, attempt, local)
+    has_been_eaten(keeper, attempt, alone=alone)
 
 
 def _again(keeper: Keeper, attempt: Attempt, local: LocalJob) -> bool:
     """Tell whether a local job has failed by this attempt, or waits because of it, and may be tried at once."""
-    if attempt.attempt != local.attempt or local.held or local.witness == Witness.USER.value:
-        return False
     if keeper.store.grid_job(local.grid).step not in (Step.SPLIT, Step.ACTIVE):
+        return False
+    return _by_it(keeper, attempt, local)
+
+
+def _by_it(keeper: Keeper, attempt: Attempt, local: LocalJob) -> bool:
+    """Tell whether a local job is as it is by this attempt, and not by a person."""
+    if attempt.attempt != local.attempt or local.held or local.witness == Witness.USER.value:
         return False
     if judging.cancelled(keeper, local.grid, local.n):
         return False

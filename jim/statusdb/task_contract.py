@@ -18,6 +18,7 @@ from jim.statusdb.asked import (
     TaskFailures,
 )
 from jim.statusdb.task_rows import (
+    WANTED,
     Brought,
     Ended,
     Group,
@@ -195,8 +196,8 @@ class TaskStore(Protocol):
     def failed_pieces(self, task: int, limit: int = -1) -> list[PieceRow]:
         """Return the failed pieces."""
 
-    def want_again(self, task: int, numbers: Iterable[int]) -> None:
-        """Record that a person wants these failed pieces tried again."""
+    def want_again(self, task: int, numbers: Iterable[int], why: int = WANTED) -> None:
+        """Record that these failed pieces are to be tried again, and why: WANTED or EATEN."""
 
     def failed_since(self, task: int, since: float) -> list[PieceRow]:
         """Return the pieces that have failed since a time, and were not tried again after a bad time before."""

@@ -198,6 +198,10 @@ class NewItem(NamedTuple):
     record: Mapping[str, Any] = {}
 
 
+WANTED = 2  # a person wants a failed piece tried again
+EATEN = 3  # a black hole has eaten it
+
+
 class PieceRow(NamedTuple):
     """One piece of a task."""
 
@@ -212,7 +216,7 @@ class PieceRow(NamedTuple):
     reason: str
     kind: Kind
     ended: float = 0.0  # in seconds since 1970
-    again: int = 0  # 1: it was tried again after a bad time; 2: a person wants that
+    again: int = 0  # 1: it was tried again after a bad time; WANTED or EATEN: it is to be tried again
     turn: int = 1  # 0: it is released before others
     missing: int = 0  # items that are only promised
     planned: float = 0.0  # when, in seconds since 1970

@@ -13,7 +13,18 @@ from jim.statusdb.formats import WITH_TASKS
 from jim.statusdb.outputs import Outputs
 from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import ids
-from jim.statusdb.task_rows import LIVE_PIECES, Ended, ItemState, NewPiece, Part, PieceRow, PieceState, Wave, WaveState
+from jim.statusdb.task_rows import (
+    LIVE_PIECES,
+    WANTED,
+    Ended,
+    ItemState,
+    NewPiece,
+    Part,
+    PieceRow,
+    PieceState,
+    Wave,
+    WaveState,
+)
 
 ADD_PIECE = "INSERT INTO piece (task, p, grp, state, record, turn, planned) VALUES (?, ?, ?, 'ready', ?, ?, ?)"
 ADD_PART = "INSERT INTO piece_item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -107,10 +118,10 @@ class Waves(Outputs):
         sql = "SELECT * FROM piece INDEXED BY piece_failed WHERE task = ? AND state = 'failed' ORDER BY p LIMIT ?"
         return list(map(read_piece, self.db.execute(sql, (task, limit))))
 
-    def want_again(self, task: int, numbers: Iterable[int]) -> None:
-        """Record that a person wants these failed pieces tried again."""
-        sql = "UPDATE piece SET again = 2 WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
-        self.db.execute(sql, (task, ids(numbers)))
+    def want_again(self, task: int, numbers: Iterable[int], why: int = WANTED) -> None:
+        """Record that these failed pieces are to be tried again, and why."""
+        sql = "UPDATE piece SET again = ? WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+        self.db.execute(sql, (why, task, ids(numbers)))
 
     def failed_since(self, task: int, since: float) -> list[PieceRow]:
         """Return the pieces that have failed since a time, and were not tried again after a bad time before."""

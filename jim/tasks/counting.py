@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from jim.jobs import Attempt, Journal
 from jim.model import IN_BATCH, Kind, State
-from jim.statusdb.task_rows import TaskState, Wave
+from jim.statusdb.task_rows import EATEN, TaskState, Wave
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import End, count, read
+from jim.tasks.throttle import End, count, read, spared
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -57,6 +58,37 @@ def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
         log.info("task %s: %s", task.name, decided.told)
     if decided.paused and task.state is TaskState.RUNNING:
         keeper.store.set_task(number, state=TaskState.PAUSED, reason=decided.paused)
+
+
+def has_been_eaten(keeper: Keeper, attempt: Attempt, *, alone: bool) -> None:
+    """Let a failure that a black hole has eaten not count for the throttle of its task.
+
+    With `alone`, nothing else tries its piece again: its grid job has ended.
+    """
+    wave = keeper.store.wave_of(attempt.grid)
+    task = keeper.store.task(wave.task) if wave and not wave.t else None
+    if wave is None or task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED):
+        return
+    state = read(task.throttle)
+    if _is_counted(keeper, wave, attempt):
+        state, words = spared(state)
+        if words:
+            keeper.store.note_task(task.id, "throttle", words)
+    again: dict[str, Any] = {}
+    if alone:
+        pieces = [each.p for each in keeper.store.pieces_of_wave(task.id, wave.w) if each.n == attempt.n]
+        keeper.store.want_again(task.id, pieces, EATEN)
+        state = state._replace(retry=1)
+        if task.state is TaskState.FINISHED:
+            again = {"state": TaskState.RUNNING, "outcome": "", "reason": "a black hole has eaten a piece"}
+    keeper.store.set_task(task.id, throttle=state._asdict(), **again)
+
+
+def _is_counted(keeper: Keeper, wave: Wave, attempt: Attempt) -> bool:
+    """Tell whether the end of an attempt has been followed: else it will not be counted at all."""
+    lines = keeper.store.journal(attempt.grid, attempt.n)
+    own = [each for each in lines if each.attempt == attempt.attempt and each.was in BEFORE]
+    return any(each.now in (State.FAILED.value, State.WAITING.value) and each.seq <= wave.followed for each in own)
 
 
 def tick(keeper: Keeper, number: int) -> float:

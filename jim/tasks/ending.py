@@ -10,7 +10,7 @@ from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb
-from jim.statusdb.task_rows import Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
 from jim.tasks.following import unsettle
 from jim.tasks.freezing import freeze
@@ -19,7 +19,6 @@ from jim.tasks.throttle import read
 
 # The keeper fulfils a wish for a grid job: why, and what the wish says besides its verb.
 Wish = Callable[[Any, GridJob, Verb, str, Mapping[str, Any]], None]
-WANTED = 2  # of a piece: a person wants it tried again
 
 
 def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
@@ -57,7 +56,7 @@ def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
         since = float(task.throttle["again"])
         _try_again(keeper, task, wish, keeper.store.failed_since(task.id, since), "again")
     elif task.throttle.get("retry"):
-        wanted = [each for each in keeper.store.failed_pieces(task.id) if each.again == WANTED]
+        wanted = [each for each in keeper.store.failed_pieces(task.id) if each.again in (WANTED, EATEN)]
         _try_again(keeper, task, wish, wanted, "retry")
     elif task.throttle.get("suspend"):
         keeper.store.set_task(task.id, throttle={**task.throttle, "suspend": 0})
@@ -66,6 +65,8 @@ def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
 def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow], done: str) -> None:
     """Try failed pieces again; by itself none that a person has cancelled."""
     why = "a person asked" if done == "retry" else "the bad time is over"
+    if pieces and all(each.again == EATEN for each in pieces):
+        why = "a black hole has eaten them"
     able = [each for each in pieces if each.kind is not Kind.NOT_MADE]
     able = [each for each in able if each.again == WANTED or each.kind is not Kind.CANCELLED]
     grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}

@@ -36,7 +36,11 @@ class Throttle(NamedTuple):
     row: int = 0  # failures in a row of such waves
     again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
     suspend: int = 0  # 1: a pause suspends what is on the way
-    retry: int = 0  # 1: a person wants some failed pieces tried again
+    retry: int = 0  # 1: some failed pieces are to be tried again, as a person wants, or because a black hole ate them
+    was_a: int = 0  # the allowance before it shrank in this bad time; 0: it did not
+    was_fast: int = 0
+    bad_failed: int = 0  # attempts that made it shrink
+    bad_ended: int = 0
     alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
 
     @property
@@ -112,11 +116,14 @@ def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]
         a = max(1, state.a // 2)
         alone = (state.alone or next_wave) if a == 1 else 0
         bad = state.bad or before.decided
-        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, alone=alone)
+        if not state.was_a:
+            state = state._replace(was_a=state.a, was_fast=state.fast)
+        sums = {"bad_failed": state.bad_failed + before.failed, "bad_ended": state.bad_ended + before.ended}
+        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, alone=alone, **sums)
         return state, _told(before, a)
     if share > GOOD:
         return state._replace(fast=0), ""
-    state = state._replace(bad=0.0, again=state.again or state.bad)
+    state = state._replace(bad=0.0, again=state.again or state.bad, was_a=0, bad_failed=0, bad_ended=0)
     if state.good >= state.a:
         a = min(state.a * (10 if state.fast else 2), max(state.at_once, 1))
         state = state._replace(a=max(a, 1), good=0, alone=0 if a > 1 else state.alone, row=0)
@@ -125,9 +132,25 @@ def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]
     return state, "; ".join(filter(None, (change, ended)))
 
 
+def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:
+    """Take back failures that a black hole has eaten; undo a bad time that was none without them. Return also words."""
+    since = min(count, state.failed)
+    state = state._replace(failed=state.failed - since, ended=state.ended - since)
+    left = min(count - since, state.bad_failed)
+    if not left:
+        return state, ""
+    failed, ended = state.bad_failed - left, state.bad_ended - left
+    if ended and failed > FAIR * ended:
+        return state._replace(bad_failed=failed, bad_ended=ended), ""
+    words = f"{failed} of {ended} attempts failed: allowance {state.a:,} → {state.was_a:,}; a black hole ate others"
+    state = state._replace(a=state.was_a, fast=state.was_fast, bad=0.0, shrunk=0, alone=0, row=0)
+    return state._replace(was_a=0, bad_failed=0, bad_ended=0), words
+
+
 def resumed(state: Throttle) -> Throttle:
     """Return the throttle of a task that goes on after a pause: the allowance begins anew."""
-    return Throttle(state.at_once, state.queued, state.first, state.probe_seconds, suspend=state.suspend)
+    limits = state.at_once, state.queued, state.first, state.probe_seconds
+    return Throttle(*limits, suspend=state.suspend, retry=state.retry)
 
 
 def in_words(state: Throttle) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 
-from jim.tasks.throttle import End, Throttle, count, in_words, read, resumed
+from jim.tasks.throttle import End, Throttle, count, in_words, read, resumed, spared
 
 NEW = Throttle(at_once=2000, queued=2000)
 
@@ -39,6 +39,26 @@ def test_it_shrinks_when_most_fail_and_begins_a_bad_time():
     assert (done.throttle.a, done.throttle.bad, done.throttle.shrunk) == (250, 900.0, 2)
     assert done.told == "50 of 50 attempts failed: allowance 500 → 250"
     assert in_words(done.throttle) == "250 of 2,000, failing"
+
+
+def test_38_failures_that_a_black_hole_ate_are_taken_back_and_so_is_a_bad_time_that_was_none():
+    state = ended(NEW._replace(a=10, decided=900.0), well=4, badly=6).throttle
+    assert (state.a, state.bad) == (5, 900.0)
+    state, words = spared(state)
+    assert (state.a, words) == (5, ""), "5 of 9 are still more than half"
+    state, words = spared(state)
+    assert (state.a, state.bad, state.shrunk) == (10, 0.0, 0)
+    assert words == "4 of 8 attempts failed: allowance 5 → 10; a black hole ate others"
+    assert spared(state) == (state, "")
+
+
+def test_38_failures_since_the_last_decision_are_taken_back_first():
+    state = ended(NEW._replace(a=10, decided=1000.0), well=2, badly=2).throttle
+    assert spared(state)[0] == state._replace(failed=1, ended=3)
+
+
+def test_a_retry_that_was_asked_for_during_a_pause_is_kept():
+    assert resumed(NEW._replace(retry=1)).retry == 1
 
 
 def test_what_was_released_before_it_shrank_ends_well_and_says_nothing():
