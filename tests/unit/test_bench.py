@@ -28,6 +28,8 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("gram", 2, marks=pytest.mark.torture),
         pytest.param("sandbox", 1, marks=pytest.mark.torture),
         pytest.param("pages", 19, marks=pytest.mark.torture),
+        pytest.param("tasks", 7, marks=pytest.mark.torture),
+        pytest.param("task-million", 2, marks=pytest.mark.torture),
         pytest.param("slots", 2 if shutil.which("parallel") else 1, marks=pytest.mark.torture),
     ],
 )
