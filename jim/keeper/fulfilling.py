@@ -60,8 +60,9 @@ class Fulfilling:
             failed = partial(self._not_told, keeper, job.id)
             return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
         if job.wish == Verb.RESUME:
-            # A listing from before the command may not yet show held jobs.
-            if live and keeper.doubts.listed.at <= self._told.setdefault(job.id, keeper.clock.boot()):
+            # A listing from before the command may not yet show held jobs, and one that misses them says nothing.
+            told = self._told.setdefault(job.id, keeper.clock.boot())
+            if live and (keeper.doubts.listed.at <= told or any(_is_in_doubt(keeper, each) for each in live)):
                 return keeper.looks.wait_for(LISTING, job.id)
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
@@ -85,6 +86,12 @@ class Fulfilling:
         """Believe no earlier listing: the batch system may have obeyed a command that did not answer."""
         self._told[grid] = keeper.clock.boot()
         _not_said(grid, error)
+
+
+def _is_in_doubt(keeper: Keeper, live: Live) -> bool:
+    """Tell whether the last listing has missed an attempt, and the next one decides whether it is in the queue."""
+    key = (live.grid, live.k, live.idx)
+    return key in keeper.doubts and not keeper.doubts.is_missed(key)
 
 
 def _end_waiting(keeper: Keeper, grid: int) -> None:

@@ -237,6 +237,20 @@ def test_what_was_told_to_stop_may_be_silent(world, caplog):
     world.until(lambda: len(world.batch.accepted) == 2, seconds=20.0)
 
 
+def test_a_resume_is_not_over_because_a_listing_misses_what_it_is_for(world):
+    """An answer of the batch system may show nothing: a job that was suspended would stay so for ever."""
+    grid = world.submit(2)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.batch.start(1, 1)
+    world.go(2, 1.0)
+    world.wish("suspend", str(grid))
+    world.until(lambda: world.store.counts(grid) == {State.SUSPENDED: 1, State.HELD: 1})
+    world.batch.lies = [Instead("query", Answers.EMPTY)]
+    world.until(lambda: not world.batch.lies)
+    world.wish("resume", str(grid))
+    world.until(lambda: world.store.counts(grid) == {State.RUNNING: 1, State.SUBMITTED: 1})
+
+
 def test_what_was_told_to_stop_and_is_known_to_have_ended_need_not_be_resumed(world):
     grid = world.submit(1)
     world.until(lambda: world.batch.tasks)
