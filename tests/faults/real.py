@@ -38,6 +38,7 @@ PLAIN = ("/usr/bin/setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 KEEPER = (sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper")
 BATCH = (sys.executable, "-P", "-s", "-m", "jim.localbatch", "--area")
 LIMIT = 180.0  # on a machine that is busy with something else
+LAST_CALL = 10**12  # of writing calls, by the shim's count
 DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 
 

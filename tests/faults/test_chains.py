@@ -6,7 +6,10 @@ One payload of the first task fails for good; a person recovers it into smaller 
 
 from __future__ import annotations
 
+import os
 import shlex
+import subprocess
+import sys
 import time
 from collections import Counter
 from contextlib import suppress
@@ -19,9 +22,10 @@ from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import TaskState
 from jim.tasks import creating
-from tests.faults.real import LIMIT, at_once, doomed
+from tests.faults.real import LAST_CALL, LIMIT, ROOT, at_once, doomed
 
 EVENTS = 12
+SHARES = 8  # of the deaths, so that several can be made at the same time
 NAMES = ("gen", "reco", "merge")
 BODY = r"""#!/bin/sh
 what=$1 me="$1 $2 $JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT"
@@ -99,7 +103,8 @@ class Chained:
         until = time.monotonic() + LIMIT
         while process.poll() is None and time.monotonic() < until:
             self._recover()
-            time.sleep(0.1)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
         process.communicate(timeout=LIMIT)
         return process.returncode
 
@@ -167,9 +172,39 @@ def _hurt_at_move(place, move: str, times: int) -> None:
     chained.at.close()
 
 
+def die_at(place, shim, ats) -> list[int]:
+    """Let keepers of a chain that is driven by hand die at these writing calls; return how many calls were made."""
+    here = place("mortal").place
+    count = here / "count"
+    count.write_bytes(bytes(8))
+    stop = {"SHIM_AT": str(LAST_CALL), "SHIM_FOR": str(LAST_CALL), "SHIM_DO": "readonly"}
+    run = subprocess.run(
+        [sys.executable, ROOT / "tests/faults/mortal.py", here, count, *map(str, ats)],
+        env={**os.environ, **stop, "LD_PRELOAD": str(shim), "SHIM_ALL": str(count), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-5000:]
+    return [int(line) for line in run.stdout.split()]
+
+
+def test_61_a_keeper_dies_at_some_writing_calls_of_a_chain(place, shim):
+    (count,) = die_at(place, shim, [0])
+    assert count > 1000
+    assert len(die_at(place, shim, [count // 3, count // 2])) == 2
+
+
 @pytest.mark.torture
-@pytest.mark.parametrize("share", range(8))
-def test_7_8_61_a_keeper_killed_at_each_writing_call_of_a_chain(place, shim, share):
+@pytest.mark.parametrize("share", range(SHARES))
+def test_7_8_61_a_keeper_dies_at_each_writing_call_of_a_chain(place, shim, share):
+    (count,) = die_at(place, shim, [0])
+    ats = range(share + 1, count + 1, SHARES)
+    assert len(die_at(place, shim, ats)) == len(ats)
+
+
+@pytest.mark.torture
+def test_7_8_61_a_real_keeper_killed_at_writing_calls_of_a_chain(place, shim):
     calm = Chained(place, "calm")
     log = calm.at.place / "count"
     assert calm.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
@@ -178,5 +213,5 @@ def test_7_8_61_a_keeper_killed_at_each_writing_call_of_a_chain(place, shim, sha
     assert count > 200
     at_once(
         (f"write {at}", partial(run, place, f"at{at}", {"LD_PRELOAD": str(shim), "SHIM_AT": str(at)}))
-        for at in range(share + 1, count + 1, 8)
+        for at in range(7, count + 1, 41)
     )
