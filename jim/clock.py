@@ -56,6 +56,14 @@ class Clock:
         return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 10**6:03d}Z"
 
 
+def as_utc(seconds: float) -> str:
+    """Return a time in seconds since 1970 as RFC 3339, in UTC; empty: 0, which means never."""
+    if not seconds:
+        return ""
+    whole, rest = divmod(round(seconds * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{rest:03d}Z"
+
+
 def seconds_of(at: str) -> float | None:
     """Return a time in seconds since 1970; None: it is not known."""
     from datetime import datetime

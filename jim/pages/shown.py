@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 LONGEST = 500  # characters of a text; one click shows the whole
+TIME = re.compile(r"\b(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)")  # as stored
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
@@ -48,6 +49,11 @@ def cut(text: str, longest: int = LONGEST) -> str:
 def sentence(text: str) -> str:
     """Return a text that begins with a capital letter."""
     return f"{text[:1].upper()}{text[1:]}"
+
+
+def by_times(text: str) -> list[str]:
+    """Return the parts of a text: each second one is a time, as stored."""
+    return TIME.split(text)
 
 
 def address(*parts: str) -> str:

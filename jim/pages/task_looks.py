@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jim.model import State
-from jim.pages.shown import query
+from jim.pages.shown import by_times, query
 from jim.reading.task_graph import as_text
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState
 
@@ -71,4 +71,5 @@ IN_TEMPLATES = {
     "look_of": {**OUTPUTS, **PIECES, **ITEMS},
     "graph_lines": as_text,
     "query": query,
+    "by_times": by_times,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from jim.errors import BadRequest
 from jim.reading.filters import Filter, Filters
-from jim.reading.lists import COUNTED, LIMIT, LONGEST_PAGE, PAGE, Page
+from jim.reading.lists import COUNTED, LIMIT, PAGE, Page
 from jim.reading.tasks import records
 from jim.reading.view import View
 from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
@@ -133,11 +133,6 @@ def pieces_page(view: View, task: Task, asked: Filters) -> Page[PieceSeen]:
     found = view.store.pieces_page(task.id, wanted, limit + 1) if known != 0 else []
     count = view.store.count_pieces(task.id, wanted, COUNTED) if known is None else known
     return Page(found[:limit], str(found[limit - 1].p) if len(found) > limit else "", _if_counted(known, count))
-
-
-def pieces_with(view: View, task: Task, item: int) -> list[PieceSeen]:
-    """Return the first pieces that an item is in."""
-    return view.store.pieces_page(task.id, PiecesAsked(item=item), LONGEST_PAGE)
 
 
 def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:

@@ -134,8 +134,8 @@ def _failure(view: View, task: Task, each: Failure) -> dict[str, Any]:
 
 def local_job_of(view: View, piece: PieceRow) -> str:
     """Return the local job that a piece is; empty: it is in no grid job."""
-    waves = [each for each in view.store.waves(piece.task) if not each.t and each.w == piece.wave and piece.wave]
-    return f"{waves[0].grid}.{piece.n}" if waves and waves[0].grid else ""
+    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    return f"{wave.grid}.{piece.n}" if wave and wave.grid else ""
 
 
 def file_differs(task: Task) -> bool:

@@ -218,7 +218,6 @@ class PiecesAsked(NamedTuple):
     groups: tuple[str, ...] = ()
     waves: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()  # as written; * stands for any words
-    item: int | None = None  # only those with this item
     after: int = -1
 
 

@@ -235,6 +235,9 @@ class TaskStore(Protocol):
     def waves(self, task: int, *states: WaveState) -> list[Wave]:
         """Return the waves of a task in these states, or all, and those of its tests."""
 
+    def wave(self, task: int, w: int) -> Wave | None:
+        """Return one wave of a task."""
+
     def live_waves(self, task: int) -> list[Wave]:
         """Return the waves of a task that are not settled, and those of its tests."""
 
@@ -351,6 +354,12 @@ class TaskStore(Protocol):
 
     def count_pieces(self, task: int, asked: PiecesAsked, at_most: int) -> int:
         """Count matching pieces on all pages; stop at one more than `at_most`."""
+
+    def items_made_of(self, outputs: Iterable[int]) -> list[Item]:
+        """Return the items, of any task, that outputs have become."""
+
+    def released_before(self, task: int, p: int) -> list[tuple[int, int, int]]:
+        """Return the waves that had a piece before a pause ended them, each with its grid job and local job there."""
 
     def tasks_of(self, grids: Iterable[int]) -> dict[int, str]:
         """Return the task of each grid job that is a wave or a test of one."""

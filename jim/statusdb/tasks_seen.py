@@ -24,7 +24,7 @@ from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
 from jim.statusdb.outputs import read_output
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
-from jim.statusdb.task_rows import Output, TaskLine
+from jim.statusdb.task_rows import Item, Output, TaskLine
 
 GRIDS = "SELECT grid FROM wave WHERE task = ? AND t = 0 AND grid > 0"
 COUNTS = (
@@ -62,6 +62,10 @@ ITEM = "SELECT i.id, i.name, i.grp, i.state, i.size, i.since, i.note FROM item i
 FAILED_ITEMS = (  # by the index of failed pieces: there may be a million items
     "i.id IN (SELECT x.item FROM piece f INDEXED BY piece_failed JOIN piece_item x ON x.task = f.task AND x.p = f.p "
     "WHERE f.task = ? AND f.state = 'failed')"
+)
+RELEASED_BEFORE = (
+    "SELECT w.w, w.grid, l.n FROM wave w JOIN local_job l ON l.grid = w.grid WHERE w.task = ? AND w.t = 0 "
+    "AND w.grid > 0 AND w.ending = 'pause' AND l.state = 'failed_frozen' AND l.piece LIKE ? ORDER BY w.w"
 )
 PIECE = (
     "SELECT p.p, p.grp, p.state, p.wave, p.n, p.attempts, p.reason, p.ended, ifnull(w.grid, 0) FROM piece p "
@@ -178,6 +182,14 @@ class TasksSeen(BrokenPromises):
         sql = f"SELECT count(*) FROM ({PIECE}{which} LIMIT ?)"
         return int(self.db.execute(sql, (task, *values, at_most + 1)).fetchone()[0])
 
+    def items_made_of(self, outputs: Iterable[int]) -> list[Item]:
+        """Return the items, of any task, that outputs have become."""
+        return self._items_of(list(outputs))
+
+    def released_before(self, task: int, p: int) -> list[tuple[int, int, int]]:
+        """Return the waves that had a piece before a pause ended them, each with its grid job and local job there."""
+        return list(self.db.execute(RELEASED_BEFORE, (task, f'%"Piece":"{p:07d}"%')))
+
     def tasks_of(self, grids: Iterable[int]) -> dict[int, str]:
         """Return the task of each grid job that is a wave or a test of one."""
         if self._format < WITH_TASKS:
@@ -206,8 +218,6 @@ def _pieces(asked: PiecesAsked) -> Clauses:
     clauses += [*any_of("p.wave", asked.waves), ("p.wave > 0", ())] if asked.waves else []
     if len(asked.states) == 1 and asked.states[0] in WITH_INDEX:  # SQLite uses it only if it reads the condition
         clauses.append((f"p.state = '{asked.states[0]}'", ()))
-    if asked.item is not None:
-        clauses.append(("p.p IN (SELECT p FROM piece_item WHERE item = ?)", (asked.item,)))
     return clauses
 
 

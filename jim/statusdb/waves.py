@@ -234,6 +234,11 @@ class Waves(Outputs):
         sql = f"SELECT * FROM wave WHERE task = ? {where} ORDER BY t, w"
         return list(map(_wave, self.db.execute(sql, (task, *states))))
 
+    def wave(self, task: int, w: int) -> Wave | None:
+        """Return one wave of a task."""
+        sql = "SELECT * FROM wave WHERE task = ? AND t = 0 AND w = ?"
+        return next(map(_wave, self.db.execute(sql, (task, w))), None)
+
     def live_waves(self, task: int) -> list[Wave]:
         """Return the waves of a task that are not settled, and those of its tests."""
         sql = (

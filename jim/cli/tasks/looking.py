@@ -8,6 +8,7 @@ from typing import Any
 
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
+from jim.cli.tasks.story import NO_ITEM, tell
 from jim.cli.text import facts, plain, say, say_json, with_local_times
 from jim.reading import task_words
 from jim.reading import tasks as reading
@@ -41,6 +42,11 @@ def add_verbs(verbs: Any) -> None:
     items.add_argument("glob", metavar="GLOB", nargs="?", default="*", help="pattern of their names; default: all")
     items.add_argument(
         "--state", choices=[each.value for each in ItemState], default="", help="only items in this state"
+    )
+    items.add_argument(
+        "--story",
+        action="store_true",
+        help="tell each step of these items, and of what was made of them, through all tasks that are fed with it",
     )
     items.add_argument("--limit", metavar="N", type=whole_number(1), default=MOST_ITEMS, help="at most so many")
     for each in (status, show, explain, items):
@@ -224,11 +230,14 @@ def _items(arguments: argparse.Namespace) -> int:
     view = look()
     task = reading.named(view, arguments.name)
     found = reading.items(view, task, arguments.glob, arguments.state, arguments.limit)
+    if arguments.story:
+        tell(view, task, found, as_json=arguments.json)
+        return 0
     if arguments.json:
         say_json([_item(each._asdict()) for each in found])
         return 0
     if not found:
-        say("no item fits")
+        say(NO_ITEM)
         return 0
     rows = ((plain(each.name), plain(each.grp), each.state.value, plain(each.note)) for each in found)
     table(("item", "group", "state", "note"), rows)

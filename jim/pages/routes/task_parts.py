@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from flask import Flask, g, request
 
+from jim.clock import as_utc
 from jim.errors import UnknownJob
 from jim.jobs import LocalJob
 from jim.pages.admission import require_look
@@ -17,6 +18,7 @@ from jim.pages.tokens import Role
 from jim.reading import filters, task_lists, task_waits, tasks
 from jim.reading.filters import Filters
 from jim.reading.lists import Page
+from jim.reading.task_story import story
 from jim.reading.task_words import part_in_words
 from jim.reading.view import View
 from jim.statusdb.asked import ItemSeen, PieceSeen
@@ -27,7 +29,7 @@ PIECE = ("piece", "group", "state", "wave", "local_job", "attempts_before", "end
 OUTPUT = ("piece", "output", "k", "group", "state", "name", "place", "bytes", "sha256", "promised", "changed", "reason")
 GROUP = ("group", "closed", "items", "pieces")
 ITEMS_SHOWN = 500  # of one piece
-PIECES_SHOWN = 20  # with one item, of which the page shows what they bring
+STEPS_SHOWN = 200  # of a story
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -91,19 +93,18 @@ def item(pages: Pages, view: View, kind: str, task: str, number: int) -> Made:
     found = view.store.items(of.id, [number]).get(number)
     if found is None:
         raise UnknownJob(f"{task} has no item {number}")
-    in_pieces = task_lists.pieces_with(view, of, number)
+    steps = list(islice(story(view, of, found), STEPS_SHOWN + 1))
+    shown, more = steps[:STEPS_SHOWN], len(steps) > STEPS_SHOWN
     record = {
         **{name: getattr(found, name) for name in ("id", "name", "size", "note")},
         "group": found.grp,
         "state": found.state.value,
-        "since": _time(found.since),
-        "pieces": [dict(zip(PIECE, _piece(each), strict=True)) for each in in_pieces],
+        "since": as_utc(found.since),
+        "story": [each.record() for each in shown],
     }
     if kind == "json":
         return as_json(record)
-    brought = {each.p: view.store.outputs_of(of.id, each.p) for each in in_pieces[:PIECES_SHOWN]}
-    facts = {"task": of, "record": record, "brought": brought, "at": _time, "shown": PIECES_SHOWN}
-    return pages.html(view, "task_item.html", **facts)
+    return pages.html(view, "task_item.html", task=of, record=record, steps=shown, more=more)
 
 
 def _asked(known: filters.Known) -> Filters:
@@ -128,22 +129,18 @@ def _counted(value: Any) -> object:
 
 
 def _item(each: ItemSeen) -> tuple[object, ...]:
-    return each.id, each.name, each.grp, each.state, each.size, _time(each.since), each.note
+    return each.id, each.name, each.grp, each.state, each.size, as_utc(each.since), each.note
 
 
 def _output(each: Output) -> tuple[object, ...]:
     known = each.p, each.stream, each.k, each.grp, each.state.value, each.name, each.place, each.bytes, each.sha256
-    return (*known, _time(each.promised), _time(each.changed), each.reason)
+    return (*known, as_utc(each.promised), as_utc(each.changed), each.reason)
 
 
 def _piece(each: PieceSeen) -> tuple[object, ...]:
     local = f"{each.grid}.{each.n}" if each.grid else ""
     known = each.p, each.grp, each.state, each.wave or None, local, each.attempts
-    return (*known, _time(each.ended), each.reason)
-
-
-def _time(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec='milliseconds')[:23]}Z" if seconds else ""
+    return (*known, as_utc(each.ended), each.reason)
 
 
 def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
@@ -163,7 +160,7 @@ def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
         "local": _local_job(view, record["local_job"]),
         "items": record.get("items", ())[:ITEMS_SHOWN],
         "part": part_in_words,
-        "ended": _time(row.ended),
+        "ended": as_utc(row.ended),
     }
     return pages.html(view, "task_piece.html", **facts)
 

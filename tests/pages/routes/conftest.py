@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.browser import Person
+from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list
 
 MC = f"""\
@@ -23,13 +24,18 @@ split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
 """
 
 
+def look_at(world: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages and verbs read a state directory."""
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    monkeypatch.delenv("JIM_SITE", raising=False)
+    monkeypatch.setattr("jim.reading.view.Clock", lambda: world.clock)
+
+
 @pytest.fixture
 def world(tmp_path, monkeypatch) -> Ground:
     """A keeper driven by hand, whose state directory the pages read."""
     made = Ground(tmp_path, monkeypatch)
-    monkeypatch.setenv("JIM_STATE", str(made.site.state))
-    monkeypatch.delenv("JIM_SITE", raising=False)
-    monkeypatch.setattr("jim.reading.view.Clock", lambda: made.clock)
+    look_at(made, monkeypatch)
     return made
 
 
@@ -37,6 +43,14 @@ def world(tmp_path, monkeypatch) -> Ground:
 def reader(world: Ground) -> Person:
     """Somebody who is logged in."""
     return Person(world)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def chained(tmp_path, monkeypatch) -> Chain:
+    """Three tasks that feed one another, with promises."""
+    made = Chain(tmp_path, monkeypatch)
+    look_at(made, monkeypatch)
+    return made
 
 
 @pytest.fixture

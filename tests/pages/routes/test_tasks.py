@@ -12,6 +12,7 @@ from jim import cli
 from jim.tasks.effects import TaskVerb
 from tests.pages.browser import Person
 from tests.pages.routes.conftest import MC
+from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import Ground
 
 
@@ -148,6 +149,28 @@ def test_pieces_are_listed_by_number(failing: Ground, reader: Person, query: str
     assert [each["piece"] for each in told["pieces"]] == numbers
     rows = [row[0].strip() for row in reader.page(f"/tasks/files/pieces?{query}").rows[1:]]
     assert rows == [f"files/{number}" for number in numbers]
+
+
+def test_74_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained: Chain, capsys, monkeypatch) -> None:
+    chained.chain()
+    chained.finish()
+    reader = Person(chained)  # type: ignore[arg-type]
+    number = chained.store.item_named(chained.task("reco").id, "gen/7").id
+    assert cli.main(["task", "items", "reco", "gen/7", "--story", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert reader.json(f"/tasks/reco/items/{number}.json")["story"] == told["steps"]
+    page = reader.page(f"/tasks/reco/items/{number}")
+    rows = [" ".join(row[0].split()) for row in page.rows[1:]]
+    assert rows == ["item gen/7", "piece reco/3", "output reco/3", "piece merge/0", "output all/0"]
+    merged = chained.store.item_named(chained.task("merge").id, "reco/3").id
+    assert {"/tasks/reco/3", "/jobs/2/3", "/tasks/merge/0", "/jobs/3/0", f"/tasks/merge/items/{merged}"} <= {
+        *page.links()
+    }
+    assert f"{chained.stores['merge']}/merge-0000000-all.dat" in page.text
+    monkeypatch.setattr("jim.pages.routes.task_parts.STEPS_SHOWN", 2)
+    short = reader.page(f"/tasks/reco/items/{number}")
+    assert "Only the first 2 steps are here" in short.text
+    assert len(short.rows) == 3
 
 
 def test_waves_are_folded_into_tasks_until_somebody_asks_for_them(failing: Ground, reader: Person) -> None:

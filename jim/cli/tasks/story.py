@@ -1,0 +1,39 @@
+"""jim task items --story: what became of items, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jim.cli.text import plain, say, say_json, with_local_times
+from jim.reading.task_story import Step, story
+from jim.reading.view import View
+from jim.statusdb.task_rows import Item, Task
+
+NO_ITEM = "no item fits"
+GAP = 2
+WIDEST = 24  # columns of names: a longer one has a line of its own
+
+
+def tell(view: View, task: Task, items: Sequence[Item], *, as_json: bool) -> None:
+    """Print the stories of items."""
+    if as_json:
+        stories = ((each, [step.record() for step in story(view, task, each)]) for each in items)
+        say_json([{"task": task.name, "item": each.name, "id": each.id, "steps": steps} for each, steps in stories])
+        return
+    for number, each in enumerate(items):
+        if number:
+            say()
+        _tell(list(story(view, task, each)))
+    if not items:
+        say(NO_ITEM)
+
+
+def _tell(steps: Sequence[Step]) -> None:
+    names = [plain(each.name) for each in steps]
+    width = max(len(each) for each in names if len(each) <= WIDEST or each == names[-1])
+    margin = min(width, WIDEST) + GAP
+    for name, step in zip(names, steps, strict=True):
+        if len(name) > WIDEST:
+            say(name)
+            name = ""
+        say(with_local_times(plain(step.words())), name.ljust(margin))
