@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.jobs import Attempt, Journal
 from jim.model import IN_BATCH, Kind, State
-from jim.statusdb.task_rows import EATEN, TaskState, Wave
+from jim.statusdb.task_rows import EATEN, Ended, PieceState, TaskState, Wave
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import End, count, read, spared
 
@@ -22,18 +22,23 @@ NOT_COUNTED = frozenset(
 )
 
 
-def ends_in(keeper: Keeper, wave: Wave, lines: Iterable[Journal]) -> Iterator[End]:
-    """Yield the attempts that have ended in these lines, also those that are tried again."""
+def ends_in(keeper: Keeper, wave: Wave, lines: Iterable[Journal], brought: Mapping[int, Ended | None]) -> Iterator[End]:
+    """Yield the attempts that have ended in these lines, also those that are tried again.
+
+    `brought` has the pieces of completed local jobs: one that lacks outputs has failed, and one whose outputs are
+    still to be read counts once they are.
+    """
     for line in lines:
         if line.n is None or line.was not in BEFORE:
             continue
         if line.now == State.COMPLETED.value:
-            yield End(wave.w, well=True)
+            ended = brought.get(line.n, Ended(0, PieceState.COMPLETED))
+            if ended:
+                yield End(wave.w, ended.state is PieceState.COMPLETED, ended.reason)
         elif line.now in (State.FAILED.value, State.WAITING.value):
-            attempts = keeper.store.attempts(wave.grid, n=line.n)
-            ended = [each for each in attempts if each.attempt == line.attempt]
-            if ended and _counts(keeper, ended):
-                yield End(wave.w, False, ended[0].reason)
+            tried = [each for each in keeper.store.attempts(wave.grid, n=line.n) if each.attempt == line.attempt]
+            if tried and _counts(keeper, tried):
+                yield End(wave.w, False, tried[0].reason)
 
 
 def _counts(keeper: Keeper, ended: Sequence[Attempt]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from jim.doors import inbox
 from jim.jobs import GridJob, LocalJob
@@ -36,8 +36,8 @@ def _follow(keeper: Keeper, wave: Wave) -> None:
         if not wave.t:
             changed = {line.n for line in lines if line.n is not None}
             pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)}
-            _take(keeper, wave, job, pieces, changed)
-            count_ends(keeper, wave.task, list(ends_in(keeper, wave, lines)))
+            brought = _take(keeper, wave, job, pieces, changed)
+            count_ends(keeper, wave.task, list(ends_in(keeper, wave, lines, brought)))
         left = sum(each.state is PieceState.SENT for each in keeper.store.pieces_of_wave(wave.task, wave.w))
         kept = wave.t or not (left or keeper.store.any_output_to_do(wave.task, wave.w))
         done = job.step is Step.FINISHED and kept
@@ -45,12 +45,17 @@ def _follow(keeper: Keeper, wave: Wave) -> None:
         keeper.store.set_wave(wave, followed=last, version=job.version, state=state)
 
 
-def _take(keeper: Keeper, wave: Wave, job: GridJob, pieces: dict[int, PieceRow], changed: set[int]) -> None:
-    """Give pieces the states that their local jobs have now."""
+def _take(
+    keeper: Keeper, wave: Wave, job: GridJob, pieces: dict[int, PieceRow], changed: set[int]
+) -> Mapping[int, Ended | None]:
+    """Give pieces the states that their local jobs have now.
+
+    Return what became of pieces whose local jobs are completed; none: what they have left is still to be read.
+    """
     if not job.size:
         if job.step is Step.FINISHED:
             _end_whole(keeper, wave, job, pieces)
-        return
+        return {}
     if wave.version < 0 or not wave.followed or job.step is Step.FINISHED:
         changed = changed.union(pieces)  # those that have failed on their creation have no line
     again: dict[int, int] = {}
@@ -63,9 +68,12 @@ def _take(keeper: Keeper, wave: Wave, job: GridJob, pieces: dict[int, PieceRow],
             keeper.store.set_local_job(wave.grid, n, state=State.FAILED_FROZEN, **told)
         else:
             ended += _end(keeper, pieces[n], job, local)
-    keeper.store.move_pieces(wave.task, bring(keeper, wave, job, pieces, ended))
+    moved = {each.p: each for each in bring(keeper, wave, job, pieces, ended)}
+    keeper.store.move_pieces(wave.task, moved.values())
     if again:
         keeper.store.ready_again(wave.task, again, "")
+    completed = {each.p for each in ended if each.state is PieceState.COMPLETED}
+    return {n: moved.get(each.p) for n, each in pieces.items() if each.p in completed}
 
 
 def _is_released_again(wave: Wave, local: LocalJob) -> bool:

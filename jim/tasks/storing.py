@@ -25,7 +25,9 @@ from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
 from jim.tasks import streams
 from jim.tasks.bringing import todo_of
+from jim.tasks.counting import count_ends
 from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import End
 from jim.tasks.waves import DIGITS
 from jim.workdir.verified import verified
 
@@ -157,12 +159,20 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
     if kept.trouble:
         _in_trouble(keeper, task, output, kept.trouble)
     elif kept.bad:
-        keeper.store.move_pieces(task.id, [Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT)])
+        _end(keeper, task, Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT))
     elif output.todo is Todo.STORE:
         keeper.store.is_stored(output, kept.place)
     else:
         stream = next(each for each in task.streams if each["name"] == output.stream)
         keeper.store.set_output(output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0)
+
+
+def _end(keeper: Keeper, task: Task, ended: Ended) -> None:
+    """End a piece of which a worker has read what it left; only now its attempt counts for the throttle."""
+    piece = keeper.store.piece(task.id, ended.p)
+    if piece is not None and piece.state is PieceState.SENT:
+        keeper.store.move_pieces(task.id, [ended])
+        count_ends(keeper, task.id, [End(piece.wave, ended.state is PieceState.COMPLETED, ended.reason)])
 
 
 def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:
@@ -183,8 +193,8 @@ def _follow(keeper: Keeper, task: Task, p: int) -> None:
     piece, todo = keeper.store.piece(task.id, p), {each.todo for each in keeper.store.outputs_of(task.id, p)}
     if piece is None:
         return
-    if piece.state is PieceState.SENT and Todo.READ not in todo:
-        keeper.store.move_pieces(task.id, [Ended(p, PieceState.COMPLETED)])
+    if Todo.READ not in todo:
+        _end(keeper, task, Ended(p, PieceState.COMPLETED))
     if todo <= {Todo.NOTHING}:
         waves = [each for each in keeper.store.live_waves(task.id) if not each.t and each.w == piece.wave]
         if waves and not keeper.store.any_output_to_do(task.id, piece.wave):

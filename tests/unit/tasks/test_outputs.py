@@ -296,3 +296,26 @@ def test_other_splits_of_files_bring_outputs_too(ground, store, tmp_path):
     )
     ground.until_state(TaskState.FINISHED)
     assert stored(store) == {"0000000.out.dat": "a,b", "0000001.out.dat": "c,d", "0000002.out.dat": "e"}
+
+
+ABOUT = ', about = ".json"'
+
+
+@pytest.mark.parametrize(
+    ("more", "left", "told"),
+    [
+        ("", [], "5 of 5 attempts failed: allowance 5 → 2"),
+        ("", [".dat"], "0 of 5 attempts failed: allowance 5 → 20"),
+        (ABOUT, [".dat"], "5 of 5 attempts failed: allowance 5 → 2"),
+        (ABOUT, [".dat", ".dat.json"], "0 of 5 attempts failed: allowance 5 → 20"),
+        (ABOUT, [".dat", ".dat.json", "bad"], "5 of 5 attempts failed: allowance 5 → 2"),
+    ],
+)
+def test_36_an_attempt_whose_piece_lacks_outputs_counts_as_failed(ground, store, more, left, told):
+    content = b"{" if "bad" in left else b"{}"
+    ground.brings = lambda words: {f"{words[0]}{each}": content for each in left if each != "bad"}
+    ground.start(text(store, more, many=40) + "        release = { first = 5, at_once = 20 }")
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    ground.work()
+    ground.until(lambda: any(line.startswith("throttle: ") for line in ground.journal()))
+    assert [line for line in ground.journal() if line.startswith("throttle")] == [f"throttle: {told}"]
