@@ -11,7 +11,7 @@ from jim.site.adapter import sees_work
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.tasks.sources.directory import is_deep
-from jim.tasks.words import wrong
+from jim.tasks.words import Wrong, wrong
 from jim.work.splitters import find, name_of
 
 Spec = Mapping[str, Any]
@@ -33,6 +33,8 @@ def check(spec: Spec, known: Mapping[str, Spec], site: Site) -> None:
     """Check a task against all others, by their names."""
     for source in _connectors(spec):
         _check_source(spec, source, known, site)
+    for each in known.values():
+        _check_fed(spec, each, known, site)
     _refuse_same_names(spec)
     _refuse_cycle(spec, known)
     for name in _above(spec, known):
@@ -60,6 +62,16 @@ def _check_source(spec: Spec, source: Spec, known: Mapping[str, Spec], site: Sit
     if not streams[output]["store"] and not sees_work(site):
         words = f"missing: worker nodes of {site.batch.system!r} do not see the work directory"
         raise wrong("output.store", words)
+
+
+def _check_fed(spec: Spec, fed: Spec, known: Mapping[str, Spec], site: Site) -> None:
+    """Refuse a task in place of one that feeds another, if it does not bring what that reads."""
+    for source in _connectors(fed):
+        if source["task"] == spec["name"]:
+            try:
+                _check_source(fed, source, known, site)
+            except Wrong as error:
+                raise wrong("task.output", f"task {fed['name']!r} reads {source['output']!r}; {error}") from error
 
 
 def _check_promises(spec: Spec, stream: Spec, site: Site) -> None:

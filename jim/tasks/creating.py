@@ -97,11 +97,12 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
 
 
 def known(state: Path) -> dict[str, Spec]:
-    """Return all tasks by name, also those that the keeper has not taken yet."""
+    """Return all tasks by name, also those that the keeper has not taken yet; a cancelled one reads nothing more."""
     found: dict[str, Spec] = {}
     if is_there(state):
         with closing(open_store(state, Clock())) as store:
-            found = {each.name: each.spec for each in store.tasks()}
+            over = (TaskState.CANCELLING, TaskState.CANCELLED)
+            found = {each.name: each.spec | ({"source": []} if each.state in over else {}) for each in store.tasks()}
     return found | {each["name"]: each["spec"] for each in _in_inbox(state)}
 
 

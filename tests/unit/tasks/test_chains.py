@@ -314,6 +314,39 @@ def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
     assert ground.store.tasks() == []
 
 
+def without(text: str, name: str) -> str:
+    """Return the first task of a chain without its output, or with one of another name."""
+    first = next(iter(text.split('\n[[task]]\nname = "reco"')))
+    lines = [line for line in first.splitlines() if name or not line.startswith("output")]
+    return "\n".join(lines).replace('name = "gen", files', f'name = "{name}", files')
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("", "task 'reco' reads 'gen'; source.output: 'gen' has no output; say"),
+        ("other", "task 'reco' reads 'gen'; source.output: 'gen' has no output 'gen'"),
+    ],
+)
+def test_59_a_task_that_feeds_another_keeps_the_output_that_is_read(ground, name, why):
+    ground.create(ground.text())
+    with pytest.raises(BadRequest, match=why):
+        ground.create(without(ground.text(), name))
+    ground.ask("cancel", "merge")
+    ground.ask("cancel", "reco")
+    ground.create(without(ground.text(), name))
+    assert [each["name"] for each in ground.task("gen").streams] == [name] * bool(name)
+
+
+def test_what_replaces_a_task_that_was_not_started_feeds_what_that_one_fed(ground):
+    ground.create(ground.text(events=40))
+    ground.create(without(ground.text(events=20), "gen"))
+    for name in ("gen", "reco", "merge"):
+        ground.ask("start", name, untested=True)
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+
+
 def test_1_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
     ground.chain(events=40)
 
