@@ -45,6 +45,20 @@ class Attribute(NamedTuple):
 # is sent along may have ./ before its name.
 PROGRAM = r"/.*\S|(\./)?[^-/\s][^/]*"
 
+# What the patterns of attributes say: people who are refused need not read regular expressions.
+IN_WORDS = {
+    PROGRAM: "a path must begin with / or be the name of a file, perhaps with ./ before it",
+    BATCH_NAME: "it may have letters, digits and _ . @ : -, and begins with a letter or a digit",
+    r".*\S.*": "it must not be blank",
+    r"(?=.{1,200}$).*\S.*": "it must not be blank, and has at most 200 characters",
+    r"\S+": "it may have no spaces",
+    r"\w\S*": "it may have no spaces, and begins with a letter, a digit or _",
+    r"(?=.{1,200}$)[^/]*[^/.\s][^/]*": "it is the name of a file, without a directory, of at most 200 characters",
+    r"/.*": "it must begin with /",
+    r"/.*\S.*": "it must begin with /",
+    r"[A-Za-z][\w.]*": "it may have letters, digits, _ and dots, and begins with a letter",
+}
+
 # Attributes of every request.
 COMMON = {
     "job_type": Attribute(str, "kind of work; `jim types` lists the job types", required=True),

@@ -63,6 +63,8 @@ def within(seconds: float) -> Iterator[None]:
 
 def _place(error: BaseException) -> str:
     """Return the last line of the traceback that belongs neither to JIM nor to Python."""
+    if isinstance(error, SyntaxError):  # its words name the place
+        return ""
     place, trace = "", error.__traceback__
     while trace:
         file = trace.tb_frame.f_code.co_filename

@@ -66,7 +66,9 @@ def _is_next(keeper: Keeper, job: GridJob) -> bool:
 
 def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[[T], None]) -> Errand[T]:
     """Return an errand for one step of a request; any exception from the code of a job type fails the grid job."""
-    return Errand(("split", job.id), work, done, partial(_failed, keeper, job), grid=job.id, heeds=(BaseException,))
+    failed = partial(_failed, keeper, job)
+    of_site = "." in job.job_type + job.splitter or bool(keeper.site.site.steps)  # whose code may hang
+    return Errand(("split", job.id), work, done, failed, source=of_site, grid=job.id, heeds=(BaseException,))
 
 
 def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolved, dict[str, str]]:

@@ -39,6 +39,11 @@ NEXT = {
 }
 WHOLE = (Verb.SUSPEND, Verb.RESUME, Verb.PRIORITY, Verb.REMOVE)  # wishes for whole grid jobs only
 RUN = (State.RUNNING, State.COMPLETING)
+SUSPENDED, HELD = "are suspended", "are held"
+IDLE = {  # words of a wish that concerns nothing just now; an earlier wish may still be in the inbox
+    Verb.SUSPEND: "all of its local jobs are suspended already",
+    Verb.RESUME: "none of its local jobs is suspended or held, so it goes on as before",
+}
 SAID = {"run": "runs", "wait": "waits", "are": "is", "were": "was"}  # of several, of one
 
 
@@ -67,7 +72,7 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
     if verb == Verb.FORCE:
         hit = _by_state({state: count for state, count in states.items() if state.value != more["to"]})
         return Effect("", hit, f"declares {_told(hit, more['to'])}")
-    return _of_living(job, verb, states, more)
+    return _of_living(view, job, verb, states, more)
 
 
 def refuse_on_wave(
@@ -125,13 +130,15 @@ def _too_late(job: GridJob, slices: Slices, verb: str, states: Counter[State], m
 # Words
 
 
-def _of_living(job: GridJob, verb: str, states: Counter[State], more: Mapping[str, Any]) -> Effect:
+def _of_living(view: View, job: GridJob, verb: str, states: Counter[State], more: Mapping[str, Any]) -> Effect:
     """Describe a wish for the local jobs that have not ended."""
-    hit = _living(states)
+    hit = _of_pause(view, job, verb, states) if verb in IDLE else _living(states)
     if verb == Verb.PRIORITY:
         hit = {"wait": hit["wait"]} if hit.get("wait") else {}
         waiting = how_many(hit.get("wait", 0), "waiting local job") if hit else "the grid job"
         return Effect("", hit, f"gives {waiting} priority {more['priority']} instead of {job.priority}")
+    if not hit and verb in IDLE and any(not state.final for state in states):
+        return Effect("", hit, IDLE[Verb(verb)])
     if not hit:
         what = "all local jobs have ended" if job.size else "it has no local jobs yet"
         return Effect("", hit, f"{'ends' if verb == Verb.CANCEL else verb + 's'} the grid job; {what}")
@@ -139,17 +146,29 @@ def _of_living(job: GridJob, verb: str, states: Counter[State], more: Mapping[st
     return Effect("", hit, f"{acts[Verb(verb)]} {_told(hit)}")
 
 
+def _of_pause(view: View, job: GridJob, verb: str, states: Counter[State]) -> dict[str, int]:
+    """Count the local jobs that a suspend or a resume concerns."""
+    hit = _living(states)
+    if verb == Verb.SUSPEND:
+        return {name: count for name, count in hit.items() if name != SUSPENDED}
+    if job.wish == Verb.SUSPEND:
+        return hit
+    held = states[State.HELD] + len(view.store.held(job.id))
+    found = {SUSPENDED: hit.get(SUSPENDED, 0), HELD: held}
+    return {name: count for name, count in found.items() if count}
+
+
 def _living(states: Counter[State]) -> dict[str, int]:
     """Count local jobs that have not ended, by what they do."""
     found = Counter[str]()
     for state, count in states.items():
         if not state.final:
-            found["run" if state in RUN else "are suspended" if state is State.SUSPENDED else "wait"] += count
-    return {name: found[name] for name in ("run", "are suspended", "wait") if found[name]}
+            found["run" if state in RUN else SUSPENDED if state is State.SUSPENDED else "wait"] += count
+    return {name: found[name] for name in ("run", SUSPENDED, "wait") if found[name]}
 
 
 def _by_state(states: Mapping[State, int]) -> dict[str, int]:
-    words = {State.KILLED: "were killed", State.HELD: "are held"}
+    words = {State.KILLED: "were killed", State.HELD: HELD}
     found = ((words.get(state, state.value), states.get(state, 0)) for state in State)
     return {name: count for name, count in found if count}
 

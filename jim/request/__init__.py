@@ -13,7 +13,7 @@ from typing import Any
 
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular, resolved
-from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
+from jim.handlers.base import AS_A_WHOLE, COMMON, IN_WORDS, SPLITTING, Attribute, Handler, has_variable
 from jim.plugins import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
@@ -305,7 +305,8 @@ def _check_range(name: str, value: float, declared: Attribute) -> None:
 
 def _check_word(name: str, value: str, declared: Attribute) -> None:
     if declared.pattern and not re.fullmatch(declared.pattern, value, re.ASCII):
-        raise BadRequest(f"{shown(value)} is not possible ({declared.help}; must match {declared.pattern})", name)
+        rule = IN_WORDS.get(declared.pattern, f"it must match {declared.pattern}")
+        raise BadRequest(f"{shown(value)} is not possible ({declared.help}; {rule})", name)
     if declared.allowed and value not in declared.allowed:
         raise BadRequest(f"{shown(value)} is not allowed ({declared.help}){nearest(value, declared.allowed)}", name)
 

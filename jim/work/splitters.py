@@ -10,12 +10,12 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from jim.errors import JimError, nearest, shown
-from jim.plugins import foreign
+from jim.plugins import foreign, within
 from jim.splitting import registry
 from jim.splitting.errors import UnknownSplitter
 from jim.splitting.files_and_jobs import Settled, SplitJob, Stream
@@ -26,6 +26,7 @@ LONGEST_NAME = 200
 NAMED = re.compile(rf"(?=.{{1,{LONGEST_NAME}}}$)[a-z]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 OF_A_SPLITTER = (re.compile(rb"^class Parameters\b", re.MULTILINE), re.compile(rb"^def split\(", re.MULTILINE))
 END = object()
+PATIENCE_SECONDS = 30.0  # for the next local job: a person or a gatekeeper waits at the door
 
 
 def known(own: str) -> list[str]:
@@ -56,7 +57,7 @@ def find(name: object, own: str) -> Any:
         )
     if own not in sys.path:
         sys.path.append(own)
-    with foreign(f"cannot load the splitter {name!r}"):
+    with _guarded(f"cannot load the splitter {name!r}"):
         return importlib.import_module(str(name))
 
 
@@ -75,9 +76,19 @@ def after(module: Any) -> str:
     return str(getattr(module, "AFTER", ""))
 
 
+@contextmanager
+def _guarded(what: str) -> Iterator[None]:
+    """Turn what a splitter raises into an error of JIM, and end it at a door if it makes nothing for too long."""
+    try:
+        with foreign(what), within(PATIENCE_SECONDS):
+            yield
+    except TimeoutError as error:
+        raise JimError(f"{what}: {error}, and is the site's own code: `jim split` tries it out") from error
+
+
 def parameters(module: Any, given: Mapping[str, object]) -> Any:
     """Check the parameters that a request gives a splitter."""
-    with foreign(f"splitter {name_of(module)}"):
+    with _guarded(f"splitter {name_of(module)}"):
         return check(module.Parameters, given)
 
 
@@ -102,10 +113,11 @@ def _made(module: Any, split: Callable[[], Any]) -> Iterator[Any]:
     if not is_own(module):
         yield from split()
         return
-    with foreign(f"splitter {name_of(module)} failed"):
+    what = f"splitter {name_of(module)} failed"
+    with _guarded(what):
         stream = iter(split())
     while True:
-        with foreign(f"splitter {name_of(module)} failed"):
+        with _guarded(what):
             one = next(stream, END)
         if one is END:
             return

@@ -31,6 +31,15 @@ def test_a_local_job_tells_each_attempt_with_its_evidence(ground: Ground, person
     assert "/jobs/1/0/log/stderr?attempt=1" in person.page("/jobs/1/0").links()
 
 
+def test_attempts_that_a_rule_allows_beyond_the_usual_ones_are_told(ground: Ground, person: Person) -> None:
+    ground.add(1, 1, 60)
+    ground.send(1, 1, [0], 50)
+    ground.store.set_local_job(1, 0, spent=6)
+    assert "Attempts 1, 6 spent: a rule allows more than 3" in person.page("/jobs/1/0").text
+    ground.store.set_local_job(1, 0, spent=2)
+    assert "Attempts 1, 2 of 3 spent" in person.page("/jobs/1/0").text
+
+
 def test_a_waiting_local_job_tells_why(ground: Ground, person: Person) -> None:
     ground.add(1, 2, 60)
     page = person.page("/jobs/1/1")

@@ -38,3 +38,11 @@ def test_a_function_that_does_not_exist_is_named(site):
     wrong = site._replace(limits=Limits(analyser="codesite.rules.none"))
     with pytest.raises(JimError, match=r"cannot load analyser 'codesite.rules.none'"):
         load_all(wrong)
+
+
+@pytest.mark.parametrize("text", ["@decorated\nclas Parameters:\n    pass\n", "def split(work, p)", "x = 1\0"])
+def test_a_file_that_python_cannot_read_is_named_also_if_nobody_can_tell_what_it_was_to_be(site, text):
+    file = site.state / "own/codesite/nights.py"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(JimError, match=r"cannot read codesite/nights\.py: (SyntaxError|ValueError): "):
+        load_all(site)

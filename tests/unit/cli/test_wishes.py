@@ -105,11 +105,32 @@ def wishes(home):
 )
 def test_a_wish_is_left_and_the_keeper_woken(home, verb, next_):
     home.add()
+    if verb == "resume":
+        home.store.set_grid_job(1, wish="suspend")
     does = {"cancel": "ends", "suspend": "suspends", "resume": "continues"}[verb]
     told = f"1: {verb} requested: {does} 4 local jobs: 4 wait; {next_}; `jim explain 1` shows the progress\n"
     assert home.out(verb, "1") == told
     assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [(verb, "1")]
     assert home.woken == [home.site.state]
+
+
+def test_a_resume_of_what_is_not_suspended_says_so_and_is_left_all_the_same(home):
+    """A suspend that nobody has obeyed yet may be before it in the inbox."""
+    home.add()
+    told = "none of its local jobs is suspended or held, so it goes on as before"
+    assert home.out("resume", "--all") == f"1: resume requested: {told}\n"
+    assert [(wish["verb"], wish["target"]) for wish in wishes(home)] == [("resume", "1")]
+    home.move(0, State.HELD)
+    assert "continues 1 local job: 1 is held;" in home.out("resume", "1")
+
+
+def test_a_second_suspend_says_what_it_still_concerns(home):
+    home.add()
+    home.move(0, State.SUSPENDED)
+    assert "suspends 3 local jobs: 3 wait;" in home.out("suspend", "1")
+    for n in (1, 2, 3):
+        home.move(n, State.SUSPENDED)
+    assert home.out("suspend", "1") == "1: suspend requested: all of its local jobs are suspended already\n"
 
 
 def test_several_are_cancelled_or_none(home):

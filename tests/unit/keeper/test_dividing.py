@@ -9,6 +9,7 @@ import pytest
 from jim import request
 from jim.doors import inbox
 from jim.errors import DiskFull
+from jim.keeper import dividing
 from jim.model import Step
 from jim.site.settings import Sizing
 
@@ -101,3 +102,24 @@ def test_what_was_learned_is_fixed_once_and_a_repeat_of_the_key_is_the_same_requ
     world.until(lambda: world.store.grid_jobs(Step.SPLIT))
     assert (world.store.grid_job(second).events_per_job, world.store.grid_job(second).size) == (1000, 3)
     assert of_events(world, "k2") == second
+
+
+def test_what_runs_code_of_the_site_has_threads_of_its_own(world, monkeypatch):
+    """There are three threads for all tars and splits: code that hangs would stop them for ever."""
+    grid, started = world.submit(), []
+    start = world.keeper.workers.start
+    monkeypatch.setattr(world.keeper.workers, "start", lambda errand: started.append(errand) or start(errand))
+    world.until(lambda: world.store.grid_jobs(Step.SPLIT))
+    job = world.store.grid_job(grid)
+
+    def apart(**more):
+        started.clear()
+        dividing.resolve(world.keeper, job._replace(step=Step.ACCEPTED, **more))
+        return [errand.source for errand in started]
+
+    assert apart() == [False]
+    assert apart(splitter="EventBased") == [False]
+    assert apart(splitter="mysite.nights") == [True]
+    assert apart(job_type="mysite.tsp") == [True]
+    world.keeper.site = world.site._replace(site=world.site.site._replace(steps=("mysite.tax",)))
+    assert apart() == [True]

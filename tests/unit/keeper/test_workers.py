@@ -143,11 +143,12 @@ def test_work_in_parts_comes_after_what_waits(workers):
     assert told == ["first", "second"]
 
 
-def test_places_of_people_that_hang_hold_up_neither_commands_nor_other_errands():
+@pytest.mark.parametrize("apart", ["far", "source"])
+def test_places_of_people_and_code_of_a_site_that_hang_hold_up_neither_commands_nor_other_errands(apart):
     workers, go, told = Workers(Clock()), threading.Event(), Told()
     try:
         for number in range(20):
-            workers.start(Errand(("place", number), go.wait, told.append, far=True))
+            workers.start(Errand(("place", number), go.wait, told.append, **{apart: True}))
         workers.start(Errand("tar", lambda: "tar", told.append))
         workers.start(Errand("query", lambda: "query", told.append, command=True))
         for _ in range(2):

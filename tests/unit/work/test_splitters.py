@@ -149,3 +149,26 @@ def test_what_it_refuses_is_refused(own):
         herd(own("lacking", lacking), "lab.lacking")
     with pytest.raises(JimError, match=r"splitter lab\.numbers must make requests, but made 1"):
         herd(own("numbers", SEEDS.replace("yield {**manifest", "yield 1 or {**manifest")), "lab.numbers")
+
+
+@pytest.mark.parametrize("where", ["time.sleep(99)", "while True: pass", "yield\n    time.sleep(99)"])
+def test_a_door_waits_only_for_a_while_for_a_splitter_that_makes_nothing(own, monkeypatch, where):
+    name = f"hangs{len(where)}"
+    text = f"import time\nfrom dataclasses import dataclass\n{WRONG}".replace("class P", "@dataclass\nclass P")
+    if where.startswith("yield"):
+        where = where.replace("yield", "yield SplitJob(0, None, tuple(work.to_read))")
+        text = f"from jim.splitting.files_and_jobs import SplitJob\n{text}"
+    site = own(name, text.format(where))
+    find(f"lab.{name}", site.handlers)  # loaded while there is time
+    monkeypatch.setattr("jim.work.splitters.PATIENCE_SECONDS", 0.1)
+    told = rf"splitter lab\.{name} failed: it took longer than 0\.1 s, and is the site's own code: `jim split` tries it"
+    with pytest.raises(JimError, match=told):
+        herd(site, f"lab.{name}", input_files=["/a"])
+    with pytest.raises(JimError, match=r"cannot load the splitter 'lab.asleep': it took longer than 0\.1 s"):
+        find("lab.asleep", own("asleep", f"import time\ntime.sleep(99)\n{PAIRS}").handlers)
+
+
+def test_a_file_with_a_wrong_line_is_named_with_this_line_alone(own):
+    site = own("odd", PAIRS.replace("work, p):", "work, p)"))
+    with pytest.raises(JimError, match=r"SyntaxError: expected ':' \(odd\.py, line 12\)$"):
+        find("lab.odd", site.handlers)
