@@ -1,5 +1,9 @@
 """The wrapper under every shell, on a host that JIM avoids: it waits, says that it leaves, and takes no claim."""
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from tests.wrapper.worker import HOST, MARK, Site, sh, until
@@ -39,6 +43,22 @@ def test_on_other_hosts_it_runs_as_ever(site: Site, lines: tuple[str, ...]) -> N
     assert site.run() == 0
     assert site.file("ledger") == "ran\n"
     assert not list(site.here.glob("left.*"))
+
+
+@pytest.mark.parametrize("content", ["wn7", "wn7\nwn8", f"wn7\n{HOST}x", "wn7 trial.wn7.1\nw", "\0\0\n\0"])
+def test_a_file_whose_last_line_does_not_end_names_no_other_host(site: Site, content: str) -> None:
+    site.jobs(*sh("echo ran >>../ledger"))
+    (site.root / "work" / "avoid").write_text(content)
+    assert site.run() == 0
+    assert site.file("ledger") == "ran\n"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_is_not_read(site: Site, make: Callable[[Path], None]) -> None:
+    site.jobs(*sh("echo ran >>../ledger"))
+    make(site.root / "work" / "avoid")
+    assert site.run() == 0
+    assert site.file("ledger") == "ran\n"
 
 
 def test_of_those_that_come_to_a_host_on_trial_one_runs(site: Site) -> None:

@@ -178,6 +178,8 @@ def test_each_verb_leaves_the_wish_of_its_verb(grounded: Ground, boss: Person, p
     if path.startswith(("retry", "force")):
         for n in (10, 11, 9):
             grounded.store.set_local_job(1, n, state=State.FAILED, reason="exit 3: x")
+    if path == "resume":
+        grounded.store.set_grid_job(1, wish="suspend")
     page = boss.page(f"/jobs/1/control/{path}")
     assert words.lower() in page.text.lower()
     verb = path.partition("?")[0]
