@@ -70,6 +70,8 @@ COMMANDS = {
     "resume": ("condor_continue",),
     "nodes": ("condor_status",),
 }
+# HTCondor itself requires what the job asks for, but only of what the requirements do not name.
+NO_LIMIT = r"(?!(.*,)?(?i:(total\w*|request|target|my)?(memory|cpus|gpus|disk)|machine|utsnamenodename)\b)"
 CHANGES: dict[str, tuple[str, ...]] = dict.fromkeys(("hold", "release", "suspend", "resume"), ())
 
 
@@ -81,7 +83,7 @@ class Condor(DeclaredAdapter):
     index_variable, id_variable = "JIM_CONDOR_INDEX", "JIM_CONDOR_CLUSTER"  # set by the submit description
     array_limit, name_length = 10_000, 200
     can_suspend, can_avoid, capacity = True, True, "condor"
-    special: Mapping[str, str] = {"gpus": COUNT, "constraint": TERMS, "licences": LICENCES}
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": NO_LIMIT + TERMS, "licences": LICENCES}
     began: str = "NumJobStarts"  # the attribute that counts the starts of a job
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
@@ -153,8 +155,8 @@ def _word(value: str) -> str:
 
 
 def _literal(value: str) -> str:
-    """Return a value as HTCondor compares it: a number or a text, which the pattern keeps free of quotes."""
-    return value if re.fullmatch(r"\d+(\.\d+)?", value, re.ASCII) else f'"{value}"'
+    """Return a value as HTCondor compares it: a number, true, false, or a text, which has no quotes in it."""
+    return value if re.fullmatch(r"\d+(\.\d+)?|(?i:true|false)", value, re.ASCII) else f'"{value}"'
 
 
 def _queued(job: Mapping[str, Any]) -> Observation:

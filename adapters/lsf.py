@@ -25,6 +25,11 @@ STATES = {
     "PERR": State.FAILED,
     # UNKWN and ZOMBI mean that the host cannot be reached; the job may still run.
 }
+# A request must not change by name what JIM or the site limits, nor say where or for how long something is reserved.
+NO_LIMIT = (
+    r"(?!(.*,)?(?i:mem|maxmem|swp|maxswp|tmp|maxtmp|ngpus\w*|gpu\w*|slots?|ncpus|nprocs|ncores|nthreads|hname|duration|"
+    r"decay|any)\b)"
+)
 FIELDS = ("-o", "jobid jobindex stat exit_code exit_reason job_name", "-json")
 NONE_FOUND = (r"^No (unfinished |matching )?job found", r"^Job <\S+> is not found")
 SIGNALS_ABOVE = 128  # a higher exit code is a signal
@@ -45,7 +50,7 @@ class Lsf(DeclaredAdapter):
     """Every submission is an array: other jobs would have index 0."""
 
     name = "lsf"
-    special: Mapping[str, str] = {"gpus": COUNT, "constraint": TERMS, "licences": LICENCES}
+    special: Mapping[str, str] = {"gpus": COUNT, "constraint": NO_LIMIT + TERMS, "licences": NO_LIMIT + LICENCES}
     commands = COMMANDS
     index_variable, id_variable = "LSB_JOBINDEX", "LSB_JOBID"
     array_limit, name_length = 1000, 4000  # MAX_JOB_ARRAY_SIZE

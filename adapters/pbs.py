@@ -59,7 +59,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "nodes": ("pbsnodes",),
 }
 # A request must not change by name what JIM or the site limits.
-NO_LIMIT = r"(?!(.*,)?(n?cpus|ngpus|p?v?mem|\w*put|walltime|select|place|nodes|host|vnode|file|nice|mpiprocs)\b)"
+NO_LIMIT = (
+    r"(?!(.*,)?(?i:n?cpus|n?gpus|p?v?mem|\w*put|\w*walltime|select|place|nodes|nodect|host|vnode|file|nice|mpiprocs|"
+    r"ompthreads|exec_\w+|preempt_\w+)\b)"
+)
 CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # only operators may suspend
 
 

@@ -38,7 +38,10 @@ COMMANDS = {
 }
 CHANGES = {"hold": ("-h", "u"), "release": ("-h", "U")}  # only operators may suspend
 # A request must not change by name what JIM or the site limits.
-NO_LIMIT = r"(?!(.*,)?(h_|s_|hostname|qname|slots|[hqs]\b))"
+NO_LIMIT = (
+    r"(?!(.*,)?(?i:h_|s_|hostname|qname|slots|num_proc|[hqs]\b|p\b|gpu\b|"
+    r"(\w*mem|virtual|swap)_(free|total|used|rsvd|size)|(m_)?mem\b|mem_?(req|limit)|mfree|[mvs][ftusr]\b))"
+)
 LISTING = re.compile(r"<\?xml[^>]*>\s*<job_info\b")
 FIELD = re.compile(r"<(JB_job_number|JB_name|state|tasks)>([^<]*)</")
 BETWEEN = re.compile(r"</[^>]*>\s*[^<\s]")  # text that may only begin another field: a field with it is damaged

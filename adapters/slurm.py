@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jim.adapters.base import COUNT, LICENCES, DeclaredAdapter, by_id, option
+from jim.adapters.base import COUNT, NAME, DeclaredAdapter, by_id, option
 from jim.adapters.messages import slurm as messages
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, State
@@ -54,6 +54,7 @@ FIELDS = (
 # never submits.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
+OF_SERVERS = rf"{NAME}(@[\w.-]{{1,64}})?(:{COUNT})?"  # a licence that slurmdbd counts has the name of its server
 FEATURES = r"[(\[]{0,4}[A-Za-z][\w.:+&|!*()\[\],-]{0,200}"
 
 
@@ -66,7 +67,11 @@ class Slurm(DeclaredAdapter):
     restart_variable = "SLURM_RESTART_COUNT"
     can_avoid, capacity = True, "slurm"
     # Features have no values; Slurm's own words for "or", "not" and several at once may stand between their names.
-    special: Mapping[str, str] = {"gpus": COUNT, "constraint": FEATURES, "licences": LICENCES}
+    special: Mapping[str, str] = {
+        "gpus": COUNT,
+        "constraint": FEATURES,
+        "licences": rf"{OF_SERVERS}(,{OF_SERVERS}){{0,19}}",
+    }
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT

@@ -52,6 +52,7 @@ IN_WORDS = {
     r".*\S.*": "it must not be blank",
     r"(?=.{1,200}$).*\S.*": "it must not be blank, and has at most 200 characters",
     r"\S+": "it may have no spaces",
+    r"[!-#&-~]+": "it may have no odd characters, and variables only if a splitter replaces them",
     r"\w\S*": "it may have no spaces, and begins with a letter, a digit or _",
     r"(?=.{1,200}$)[^/]*[^/.\s][^/]*": "it is the name of a file, without a directory, of at most 200 characters",
     r"/.*": "it must begin with /",
@@ -84,10 +85,10 @@ COMMON = {
     "constraint": Attribute(
         str,
         "what a node must have, in names that the site gives: NAME or NAME=VALUE, several with commas",
-        pattern=r"\S+",
+        pattern=r"[!-#&-~]+",
     ),
     "licences": Attribute(
-        str, "licences that one local job needs: NAME or NAME:COUNT, several with commas", pattern=r"\S+"
+        str, "licences that one local job needs: NAME or NAME:COUNT, several with commas", pattern=r"[!-#&-~]+"
     ),
     "batch_options": Attribute("list", "further words of the submit command, which the site must allow"),
     "environment": Attribute("table", "environment variables of the payload", default={}),

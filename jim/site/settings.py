@@ -107,7 +107,7 @@ class Batch(NamedTuple):
     most_cores: Annotated[int, Setting("most cores that a request may ask for", 1, 10**6)] = 10**6
     options: Annotated[tuple[str, ...], Setting("extra words of the submit command", wrong=rules.wrong_list)] = ()
     allowed_options: Annotated[
-        tuple[str, ...], Setting("words that requests may add to it; * stands for any", wrong=rules.wrong_list)
+        tuple[str, ...], Setting("words that requests may add to it; * stands for any letters", wrong=rules.wrong_list)
     ] = ()
     history: Annotated[
         str,

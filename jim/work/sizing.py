@@ -152,8 +152,7 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     for name in SPECIAL:
         if getattr(asked, name) is not None:
             _can_be_asked_for(name, getattr(asked, name), site)
-    for word in asked.batch_options or ():
-        _allowed(word, batch.allowed_options)
+    _allowed(asked.batch_options or (), batch.allowed_options)
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
     limit, cores = asked.wall_seconds or site.usual_seconds(queue), asked.cores or 1
@@ -184,12 +183,27 @@ def _can_be_asked_for(name: str, value: object, site: Site) -> None:
         raise BadRequest(f"{shown(value)}: JIM cannot ask the batch system {system} for this; {FORMS[name]}", name)
 
 
-def _allowed(word: str, patterns: Sequence[str]) -> None:
-    """Refuse a word of the submit command that no pattern of the site allows; * stands for no odd characters."""
-    if any(re.fullmatch(re.escape(each).replace(r"\*", ANY), word, re.ASCII) for each in patterns):
-        return
-    allowed = f"only {', '.join(patterns)}" if patterns else "none (batch.allowed_options)"
-    raise BadRequest(f"{shown(word)}: this site allows {allowed}", "batch_options")
+def _allowed(words: Sequence[str], patterns: Sequence[str]) -> None:
+    """Refuse words of the submit command that the site does not allow.
+
+    A pattern may be several words, which then stand together, such as an option and its value: an option that stands
+    alone would take JIM's next word for its value.
+    """
+    rows = sorted((each.split() for each in patterns), key=len, reverse=True)
+    at = 0
+    while at < len(words):
+        fits = next((len(row) for row in rows if row and _stands(row, words[at : at + len(row)])), 0)
+        if not fits:
+            allowed = f"only {', '.join(patterns)}" if patterns else "none (batch.allowed_options)"
+            raise BadRequest(f"{shown(words[at])}: this site allows {allowed}", "batch_options")
+        at += fits
+
+
+def _stands(row: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether words are those of a pattern; * stands for no odd characters."""
+    return len(row) == len(words) and all(
+        re.fullmatch(re.escape(each).replace(r"\*", ANY), word, re.ASCII) for each, word in zip(row, words, strict=True)
+    )
 
 
 def _one_of(name: str, asked: str | None, allowed: Sequence[str]) -> None:

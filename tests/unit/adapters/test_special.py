@@ -63,6 +63,16 @@ def test_one_gpu_without_more_is_asked_for_with_one_core() -> None:
         ("sge", "ib,h_vmem=9G"),
         ("sge", "hostname=n1"),
         ("sge", "q=long"),
+        ("sge", "mem_free=1"),
+        ("sge", "ib,m_mem_free=1M"),
+        ("sge", "vf=1"),
+        ("pbs", "max_walltime=5"),
+        ("pbs", "MEM=1"),
+        ("lsf", "ib,mem=1"),
+        ("lsf", "hname=n1"),
+        ("condor", "Memory=1"),
+        ("condor", "ib,disk=1"),
+        ("condor", "RequestMemory=1"),
         ("condor", "a==1)||(true"),
         ("lsf", "a]rusage[mem=1"),
     ],
@@ -75,3 +85,41 @@ def test_a_limit_has_no_second_way(system: str, constraint: str) -> None:
 @pytest.mark.parametrize("constraint", ["intel|amd", "[rack1|rack2]", "(ib&el9)|!old", "gpu*4"])
 def test_slurm_s_own_words_may_stand_between_features(constraint: str) -> None:
     assert f"--constraint={constraint}" in submitted("slurm", Resources(constraint=constraint))
+
+
+@pytest.mark.parametrize(
+    ("system", "licences"),
+    [
+        ("lsf", "mem:1"),
+        ("lsf", "idl,duration:5"),
+        ("lsf", "decay"),
+        ("lsf", "ngpus_physical:4"),
+        ("pbs", "min_walltime:5"),
+        ("pbs", "idl,Walltime:5"),
+        ("sge", "mem_free:1"),
+        ("sge", "slots:9"),
+        ("sge", "gpu:8"),
+    ],
+)
+def test_nor_is_it_a_licence(system: str, licences: str) -> None:
+    with pytest.raises(Refused, match=re.escape(f"{system} cannot be asked for this")):
+        submitted(system, Resources(licences=licences))
+
+
+@pytest.mark.parametrize("system", ["sge", "pbs", "lsf", "condor"])
+def test_names_that_only_begin_like_a_limit_are_names(system: str) -> None:
+    words = " ".join(
+        submitted(system, Resources(constraint="bigmem,memory_class=2,hosts9", licences="member:2,memsim"))
+    )
+    assert all(name in words for name in ("bigmem", "memory_class", "hosts9", "member", "memsim"))
+
+
+def test_slurm_s_licences_may_have_a_server() -> None:
+    assert "--licenses=idl@flex-1.site:2,g09" in submitted("slurm", Resources(licences="idl@flex-1.site:2,g09"))
+    with pytest.raises(Refused):
+        submitted("slurm", Resources(licences="idl@flex x"))
+
+
+def test_htcondor_compares_with_true_and_false_as_such() -> None:
+    words = submitted("condor", Resources(constraint="HasGluster=true,Old=False,os=truel9,v=9.3"))
+    assert any('(HasGluster == true) && (Old == False) && (os == "truel9") && (v == 9.3)' in word for word in words)

@@ -26,3 +26,15 @@ def test_no_attribute_of_jim_shows_a_regular_expression():
     for name in job_types():
         declared |= handler_of(name).attributes
     assert {each.pattern for each in declared.values()} - {""} == {*IN_WORDS}
+
+
+@pytest.mark.parametrize("name", ["constraint", "licences"])
+@pytest.mark.parametrize("value", ["$(id)", "a%b", "$ib", "a b", "a\u2028b", "a\nb", ""])
+def test_what_no_splitter_replaces_is_no_variable(name, value):
+    with pytest.raises(BadRequest, match=name):
+        check({"job_type": "executable", "executable": "/bin/true", name: value})
+
+
+def test_a_splitter_may_replace_it():
+    asked = {"job_type": "executable", "executable": "/bin/true", "splitter": 2, "constraint": "$SplitID"}
+    assert check(asked)[1]["constraint"] == "$SplitID"

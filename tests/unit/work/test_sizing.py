@@ -108,6 +108,16 @@ def test_what_a_batch_system_can_be_asked_for_is_taken():
     check_limits(Resources(constraint="$feature"), of_system("local"))  # each local job's own is checked
 
 
+def test_an_option_and_its_value_stand_together_if_the_site_says_so():
+    """Alone, `-l` would take JIM's next word, which may be a limit, for its value."""
+    site = of_system("sge", allowed_options=("-l gpu=*", "-ac *", "-notify", "*x"))
+    for words in (["-l", "gpu=2"], ["-notify", "-l", "gpu=2", "-ac", "a=b", "-notify"], ["-l", "gpu=2", "-l", "gpu=1"]):
+        check_limits(Resources(batch_options=words), site)
+    for words in (["-l"], ["-notify", "-l"], ["gpu=2"], ["-l", "mem=2"], ["-l gpu=2"], ["-ac", "-notify", "-l"], [""]):
+        with pytest.raises(BadRequest, match=r"this site allows only -l gpu=\*, -ac \*, -notify, \*x"):
+            check_limits(Resources(batch_options=words), site)
+
+
 @pytest.mark.parametrize("word", ["--exclusive", "--nice=100", "--nice="])
 def test_words_that_a_site_allows_are_taken(word):
     check_limits(Resources(batch_options=[word]), of_system("slurm", allowed_options=("--exclusive", "--nice=*")))
