@@ -23,7 +23,9 @@ EXPLAIN = "print how JIM would answer the expression, over how many documents, a
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim xml`."""
     parser.add_argument("target", metavar="G[.n]", nargs="?", help="a grid job, or one of its local jobs")
-    parser.add_argument("--all", action="store_true", help="the site, with all its grid jobs")
+    parser.add_argument("--all", action="store_true", help="the site, with all its grid jobs and tasks")
+    parser.add_argument("--task", metavar="NAME", default="", help="a task, with its items and pieces")
+    parser.add_argument("--tasks", action="store_true", help="all tasks, without the grid jobs")
     parser.add_argument("--schema", action="store_true", help="print the RELAX NG schema of these documents")
     parser.add_argument("--xpath", metavar="EXPR", help=XPATH)
     parser.add_argument("--explain", action="store_true", help=EXPLAIN)
@@ -31,11 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the document byte for byte; on a terminal, escaped."""
-    chosen = [bool(arguments.target), arguments.all, arguments.schema]
-    if sum(chosen) != 1:
-        raise BadRequest("name a grid job or use --schema, not both; --all is the site (see `jim xml --help`)")
+    chosen = [arguments.target, arguments.all, arguments.schema, arguments.task, arguments.tasks]
+    if sum(map(bool, chosen)) != 1:
+        raise BadRequest(
+            "name a grid job, or use one of --all (the site), --task NAME, --tasks, --schema (see `jim xml --help`)"
+        )
     if arguments.xpath is not None and (arguments.schema or not arguments.xpath.strip()):
-        raise BadRequest("--xpath needs an expression and a grid job, or --all (see `jim xml --help`)")
+        raise BadRequest("--xpath needs an expression and a grid job, a task, --tasks or --all (see `jim xml --help`)")
     if arguments.explain and arguments.xpath is None:
         raise BadRequest("--explain needs --xpath and an expression (see `jim xml --help`)")
     if arguments.schema:
@@ -59,9 +63,10 @@ def _schema() -> None:
 
 def _answer(view: View, arguments: argparse.Namespace) -> None:
     from jim.reading import queries
-    from jim.reading.xml_documents import Of, written
+    from jim.reading.xml_documents import EVERY, Of, written
 
-    of = Of() if arguments.all else Of(*_target(arguments.target))
+    task = EVERY if arguments.tasks else arguments.task
+    of = Of(task=task) if task or arguments.all else Of(*_target(arguments.target))
     if arguments.xpath is None:
         with written(view, of) as file:
             view.store.close()

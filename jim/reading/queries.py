@@ -6,7 +6,7 @@ How an expression is going to be answered is known before anything is read: from
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache, partial
 from itertools import islice
@@ -14,9 +14,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from jim.errors import BadRequest, JimError
 from jim.reading.view import View
-from jim.reading.xml_documents import LARGEST_WHOLE, Of, TooLarge, unnamed, written
-from jim.statusdb import writing
+from jim.reading.xml_documents import LARGEST_WHOLE, Of, TooLarge, grid_jobs_of, tasks_of, unnamed, written
+from jim.statusdb import writing, xml_text
 from jim.statusdb.asked import Query
+from jim.statusdb.task_elements import TASK_ELEMENTS
 from jim.statusdb.xpath import ALL, Most, xpath
 from jim.statusdb.xpath_hints import hints
 from jim.statusdb.xpath_nodes import NotTranslated, Root
@@ -30,12 +31,13 @@ CHILDREN = 2  # at once
 TRANSLATED, WHOLE = "translated", "whole"
 HINT = (
     "JIM reads at most 100 MB of XML whole. Name fewer grid jobs, or write an expression that JIM translates: paths "
-    "over jim:grid_job, jim:local_job, jim:attempt and jim:detail/jim:phase to an attribute or a count (docs/xpath.md)"
+    "over jim:grid_job, jim:local_job, jim:attempt, jim:detail/jim:phase, jim:task and what it holds, to an attribute "
+    "or a count (docs/xpath.md)"
 )
 
 
 class Result(NamedTuple):
-    """One result, and the job that it belongs to, such as 12 or 12.117; empty, if it belongs to none."""
+    """One result, and the job or task that it belongs to, such as 12, 12.117, mc or mc/3; empty: to none."""
 
     job: str
     text: str
@@ -53,6 +55,8 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...]
     grid_jobs: int
     local_jobs: int
+    tasks: int = 0
+    items: int = 0
 
     @property
     def way(self) -> str:
@@ -65,10 +69,16 @@ class Plan(NamedTuple):
 
     def sentence(self) -> str:
         """Tell the way, and over how many documents it leads."""
-        over = f"over {_counted(self.grid_jobs, 'document')} with {_counted(self.local_jobs, 'local job')}"
         if self.query:
-            return f"translated: JIM asks the status DB, {over}"
-        return f"whole: JIM writes the XML and evaluates the expression, {over}; {self.outside} is not translated"
+            return f"translated: JIM asks the status DB, {self.over}"
+        return f"whole: JIM writes the XML and evaluates the expression, {self.over}; {self.outside} is not translated"
+
+    @property
+    def over(self) -> str:
+        """Tell over how many documents it leads."""
+        jobs = f"{_counted(self.grid_jobs, 'document')} with {_counted(self.local_jobs, 'local job')}"
+        tasks = f"{_counted(self.tasks, 'task')} with {_counted(self.items, 'item')}"
+        return f"over {' and '.join([*([] if self.of.task else [jobs]), *([tasks] if self.tasks else [])])}"
 
 
 class Answer:
@@ -97,14 +107,30 @@ def planned(view: View, expression: str, of: Of) -> Plan:
     """Find out how to answer an expression; refuse one that is not XPath, or of no job."""
     tree = parsed(expression)
     evaluated = expression if of.one else for_all(expression, tree)
-    root = "site" if not of.one else "grid_job" if of.n is None else "local_job"
-    translation = Translation(Root(root, of.grids, of.n), kinds=view.store.knows_kinds())
+    translation = Translation(_root(view, of), kinds=view.store.knows_kinds())
     query, outside = _translated(translation, parsed(evaluated))
     warnings = *hints(tree), *dict.fromkeys(translation.never)
-    grids = of.grids or view.store.grid_job_numbers()
-    sizes = [1 if of.n is not None else view.grid_job(number).size for number in of.grids]
-    size = sum(sizes) if sizes else sum(sum(each.values()) for each in view.store.tallies(grids).values())
-    return Plan(expression, of, evaluated, query, outside, warnings, len(set(grids)), size)
+    return Plan(expression, of, evaluated, query, outside, warnings, *_sizes(view, of))
+
+
+def _root(view: View, of: Of) -> Root:
+    """Return what the document of an expression is, for its translation."""
+    if of.task:
+        tasks = tuple(each.id for each in tasks_of(view, of))
+        return Root("task" if of.one else "site", tasks=tasks, lacks=("grid_job",))
+    lacks = () if not of.grids and view.store.has_task_elements() else ("task",)
+    return Root("site" if not of.one else "grid_job" if of.n is None else "local_job", of.grids, of.n, lacks=lacks)
+
+
+def _sizes(view: View, of: Of) -> tuple[int, int, int, int]:
+    """Count the grid jobs, local jobs, tasks and items in a document."""
+    grids, tasks = grid_jobs_of(view, of), [each.id for each in tasks_of(view, of)]
+    if of.grids:
+        size = sum(1 if of.n is not None else view.grid_job(number).size for number in of.grids)
+    else:
+        size = sum(sum(each.values()) for each in view.store.tallies(grids).values())
+    items = sum(sum(each.get("items", {}).values()) for each in view.store.counts_of_tasks(tasks).values())
+    return len(grids), size, len(tasks), items
 
 
 def _translated(translation: Translation, tree: Tree) -> tuple[Query | None, str]:
@@ -168,16 +194,21 @@ def _write_found(view: View, query: Query, most: Most, out: Any) -> None:
 
 def _results(view: View, query: Query, limit: int) -> Iterator[Result]:
     """Yield results; elements are read in parts, as a query for each would take longer than all the rest."""
+    tasks = {each.id: each.name for each in view.store.tasks()} if query.element in TASK_ELEMENTS else {}
     rows = view.store.found(query, strict=view.site.site.strict_status, limit=limit)
     while part := list(islice(rows, writing.AT_ONCE)):
         if query.element and not query.attribute:
             texts = writing.elements(view.store, query.element, part)
-            yield from (Result(_job(query, row), text, True) for row, text in zip(part, texts, strict=True))
+            yield from (Result(_job(query, row, tasks), text, True) for row, text in zip(part, texts, strict=True))
         else:
-            yield from (Result(_job(query, row), writing.safe(str(row[-1]))) for row in part)
+            yield from (Result(_job(query, row, tasks), xml_text.safe(str(row[-1]))) for row in part)
 
 
-def _job(query: Query, row: Sequence[Any]) -> str:
+def _job(query: Query, row: Sequence[Any], tasks: Mapping[int, str]) -> str:
+    """Return the job, the task or the piece that a result belongs to."""
     if not query.element:
         return ""
+    if query.element in TASK_ELEMENTS:
+        name = tasks.get(row[0], "")
+        return f"{name}/{row[1]}" if query.element in ("task_piece", "task_output") else name
     return str(row[0]) if query.element == "grid_job" or row[1] < 0 else f"{row[0]}.{row[1]}"

@@ -16,11 +16,15 @@ from jim import __version__
 from jim.errors import JimError
 from jim.reading.site_view import health, unfinished_counts
 from jim.reading.view import View
-from jim.statusdb import writing
+from jim.statusdb import writing, xml_text
+from jim.statusdb.task_rows import Task
 
 LEAST_FREE = 10**9  # bytes
 LOOK_BYTES = 32 * 1024 * 1024  # between two looks at the room that is left
 LARGEST_WHOLE = 100_000_000  # bytes of a document whose tree is built
+
+
+EVERY = "*"  # all tasks, and no grid jobs
 
 
 class TooLarge(JimError):
@@ -28,30 +32,48 @@ class TooLarge(JimError):
 
 
 class Of(NamedTuple):
-    """The jobs that a document shows: a grid job, a local job, several grid jobs, or (no number) the site."""
+    """What a document shows: a grid job, a local job, several grid jobs, a task, all tasks, or (nothing) the site."""
 
     grids: tuple[int, ...] = ()
     n: int | None = None
+    task: str = ""  # its name, or EVERY
 
     @property
     def one(self) -> bool:
-        """Tell whether the document is that of one job, not a document of the site."""
-        return len(self.grids) == 1
+        """Tell whether the document is that of one job or task, not a document of the site."""
+        return len(self.grids) == 1 or self.task not in ("", EVERY)
 
 
 def write(view: View, of: Of, out: Any) -> None:
     """Write a document."""
     store, strict = view.store, view.site.site.strict_status
     if not of.one:
-        numbers = sorted(set(of.grids)) or store.grid_job_numbers()
-        writing.write_site(store, _about(view, len(numbers)), numbers, out, strict=strict)
+        numbers, tasks = grid_jobs_of(view, of), tasks_of(view, of)
+        writing.write_site(store, _about(view, len(numbers), len(tasks)), numbers, out, tasks=tasks, strict=strict)
+    elif of.task:
+        writing.write_task(store, tasks_of(view, of)[0], out)
     elif of.n is None:
         writing.write(store, of.grids[0], out, strict=strict)
     else:
         out.write(writing.of_local_job(store, of.grids[0], of.n))
 
 
-def _about(view: View, count: int) -> dict[str, dict[str, object]]:
+def grid_jobs_of(view: View, of: Of) -> list[int]:
+    """Return the grid jobs in a document."""
+    return [] if of.task else sorted(set(of.grids)) or view.store.grid_job_numbers()
+
+
+def tasks_of(view: View, of: Of) -> list[Task]:
+    """Return the tasks in a document; a store of an older format shows none."""
+    if of.task not in ("", EVERY):
+        task = view.store.task_named(of.task)
+        if not view.store.has_task_elements():
+            raise JimError("the status DB has an older format; the next keeper of this JIM upgrades it")
+        return [task]
+    return view.store.tasks() if not of.grids and view.store.has_task_elements() else []
+
+
+def _about(view: View, count: int, tasks: int) -> dict[str, dict[str, object]]:
     """Return what the document of the site begins with."""
     seen, now = health(view), view.now()
     keeper = "at work" if seen.heart.beats else "not at work" if seen.unfinished else "at rest"
@@ -60,8 +82,9 @@ def _about(view: View, count: int) -> dict[str, dict[str, object]]:
     site: dict[str, object] = {
         "name": view.site.site.name,
         "version": __version__,
-        **writing.changed(now),
+        **xml_text.changed(now),
         "grid_jobs": count,
+        "tasks": tasks,
     }
     return {"site": site, "health": {"fresh": "no" if seen.stale else "yes", **told}, "counts": {**counts}}
 

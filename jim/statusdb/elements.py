@@ -33,25 +33,33 @@ class Attribute(NamedTuple):
 
 
 class Element(NamedTuple):
-    """Elements of one name. The keys are columns, in the order of documents, and begin with the grid job."""
+    """Elements of one name. The keys are columns, in the order of documents: first the grid job or the task."""
 
     rows: str
     alias: str
     keys: Sequence[str]
     attributes: Mapping[str, Attribute]
+    where: str = ""  # which of the rows are elements; empty: all
 
 
-def _words(alias: str, *columns: str) -> dict[str, Attribute]:
+def words(alias: str, *columns: str) -> dict[str, Attribute]:
+    """Return columns that are texts."""
     return {name: Attribute(f"{alias}.{name}") for name in columns}
+
+
+def integers(alias: str, *columns: str) -> dict[str, Attribute]:
+    """Return columns that are integers."""
+    return {name: _number(f"{alias}.{name}") for name in columns}
 
 
 def _number(sql: str) -> Attribute:
     return Attribute(sql, number=True)
 
 
-def _changed(alias: str) -> dict[str, Attribute]:
+def changed_of(alias: str) -> dict[str, Attribute]:
+    """Return the time of the last change, in words and in seconds since 1970."""
     seconds = f"ifnull(strftime('%s', {alias}.updated) || substr(strftime('%f', {alias}.updated), 3), '')"
-    return {**_words(alias, "updated"), "updated_s": Attribute(seconds, as_number=f"CAST({seconds} AS REAL)")}
+    return {**words(alias, "updated"), "updated_s": Attribute(seconds, as_number=f"CAST({seconds} AS REAL)")}
 
 
 def _reason(alias: str) -> dict[str, Attribute]:
@@ -72,7 +80,7 @@ ELEMENTS = {
             "id": _number("g.id"),
             "key": Attribute("g.key"),
             "type": Attribute("g.job_type"),
-            **_words("g", "owner", "step"),
+            **words("g", "owner", "step"),
             "status": Attribute(_STATUS),
             "herd": Attribute(_HERD),
             "reason": Attribute("g.reason"),
@@ -80,7 +88,7 @@ ELEMENTS = {
             "seen": Attribute("", known=False),
             "age_s": Attribute("", known=False),
             "created": Attribute("g.created"),
-            **_changed("g"),
+            **changed_of("g"),
         },
     ),
     "local_job": Element(
@@ -93,7 +101,7 @@ ELEMENTS = {
             "attempt": _number("l.attempt"),
             "witness": Attribute("l.witness"),
             **_reason("l"),
-            **_changed("l"),
+            **changed_of("l"),
         },
     ),
     "attempt": Element(
@@ -104,9 +112,9 @@ ELEMENTS = {
             "number": _number("a.attempt"),
             "submission": _number("a.k"),
             "index": _number("a.idx"),
-            **_words("a", "host", "started", "verdict"),
+            **words("a", "host", "started", "verdict"),
             **_reason("a"),
-            **_changed("a"),
+            **changed_of("a"),
         },
     ),
     "phase": Element(
@@ -120,7 +128,7 @@ ELEMENTS = {
             "total": _number("p.total"),
             "attempt": Attribute("CASE WHEN p.attempt > 0 THEN p.attempt || '' ELSE '' END", as_number="p.attempt"),
             "late": Attribute(f"CASE WHEN {_LATE} THEN '1' ELSE '' END", as_number="1"),
-            **_changed("p"),
+            **changed_of("p"),
         },
     ),
 }

@@ -23,7 +23,7 @@ from jim.statusdb.pieces import as_json
 from jim.statusdb.senders import Senders
 from jim.statusdb.spared import Spared
 from jim.statusdb.submissions import Submissions
-from jim.statusdb.tasks_seen import TasksSeen
+from jim.statusdb.task_elements import TaskElements
 
 if TYPE_CHECKING:
     from jim.database import Cursor
@@ -40,7 +40,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TasksSeen):
+class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskElements):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -17,30 +17,27 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
 
-from jim.clock import seconds_of
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import ExitRecord, megabytes, read_exit_record
 from jim.jobs import public
-from jim.statusdb.elements import ELEMENTS, NAMESPACE, ODD
+from jim.statusdb.elements import ELEMENTS, NAMESPACE
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.published import OF_ALL, UNCHECKED, phase_of
 from jim.statusdb.record import record
+from jim.statusdb.task_writing import task_element
+from jim.statusdb.xml_text import DECLARATION, OUTER, attributes, changed, heads, of_value, quoted, text
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
     from jim.model import Piece
     from jim.statusdb.asked import Detail
     from jim.statusdb.contract import Store
+    from jim.statusdb.task_rows import Task
 
 AT_ONCE = 1000  # local jobs
-DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
-OUTER = f' xmlns:jim="{NAMESPACE}"'  # of the outermost element
 _PREFIXES = ("jim", *(f"jim{number}" for number in range(70_000)))  # more than an element can declare
 _NAME = re.compile(r"<[^\s/>]+")
-_SPECIAL = re.compile(r"[&<>\"\t\n\r]|[^\x20-\x7e]")
-_IN_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "&#13;"}
-_IN_ATTRIBUTE = _IN_TEXT | {ord('"'): "&quot;", ord("\t"): "&#9;", ord("\n"): "&#10;"}
 _UTC = r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\n"
 # What almost every wrapper writes; any other exit record is read line by line, which takes four times as long.
 _USUAL = re.compile(
@@ -70,14 +67,28 @@ def write(store: Store, grid: int, out: IO[bytes], *, strict: bool = False) -> N
 
 
 def write_site(
-    store: Store, about: Mapping[str, Mapping[str, Any]], grids: Iterable[int], out: IO[bytes], *, strict: bool
+    store: Store,
+    about: Mapping[str, Mapping[str, Any]],
+    grids: Iterable[int],
+    out: IO[bytes],
+    *,
+    tasks: Iterable[Task] = (),
+    strict: bool,
 ) -> None:
-    """Write the document of the site: facts about the site, then grid jobs."""
+    """Write the document of the site: facts about the site, then grid jobs, then tasks."""
     with store.snapshot():
         _write(out, (DECLARATION, *_site_head(about)))
         for number in grids:
             _write(out, grid_job(store, store.grid_job(number), strict=strict))
+        for each in tasks:
+            _write(out, task_element(store, each))
         _write(out, ["</jim:site>\n"])
+
+
+def write_task(store: Store, task: Task, out: IO[bytes]) -> None:
+    """Write the document of a task."""
+    with store.snapshot():
+        _write(out, chain((DECLARATION,), task_element(store, task, OUTER)))
 
 
 def _site_head(about: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -106,19 +117,13 @@ def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = Fals
     facts = record(store, job, store.fact("seen"), strict=strict)
     counts = facts.pop("counts")
     yield f"<jim:grid_job{outer}{attributes(facts | changed(job.updated))}>\n"
-    yield f"<jim:counts{attributes(counts)}/>\n{_of_value('request', '', job.public_request)}\n"
+    yield f"<jim:counts{attributes(counts)}/>\n{of_value('request', '', job.public_request)}\n"
     size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
-    yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{_of_value('result', '', job.result)}\n"
+    yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{of_value('result', '', job.result)}\n"
     yield f"{_details(store, job.id, range(OF_ALL, 0)).get(OF_ALL, EMPTY)}\n"
     for first in range(0, job.size, AT_ONCE):
         yield "".join(local_jobs(store, job.id, range(first, first + AT_ONCE)))
     yield "</jim:grid_job>\n"
-
-
-def changed(updated: str) -> dict[str, str | None]:
-    """Return a time in words, and in seconds since 1970: XPath compares numbers only."""
-    seconds = seconds_of(updated)
-    return {"updated": updated, "updated_s": None if seconds is None else f"{seconds:.3f}"}
 
 
 EMPTY = "<jim:detail/>"
@@ -127,29 +132,15 @@ EMPTY = "<jim:detail/>"
 def local_jobs(store: Store, grid: int, numbers: Sequence[int], outer: str = "") -> Iterator[str]:
     """Yield the elements of local jobs."""
     attempts, details = _attempts(store, grid, numbers), _details(store, grid, numbers)
-    head = _heads("local_job")
+    head = heads(ELEMENTS["local_job"])
     for n, piece, *facts in store.part_of_elements("local_job", grid, numbers, "l.piece"):
         inside = f"{_piece(piece)}{attempts.get(n, '')}{details.get(n, EMPTY)}"
         yield f"<jim:local_job{outer}{head(facts)}>{inside}</jim:local_job>\n"
 
 
-def _heads(name: str) -> Callable[[Sequence[Any]], str]:
-    """Return the function that writes the attributes of elements from their values in order."""
-    names = [f' {name}="' for name in ELEMENTS[name].attributes]
-
-    def written(values: Sequence[Any]) -> str:
-        return "".join(
-            f'{name}{quoted(value) if value.__class__ is str else value}"'
-            for name, value in zip(names, values, strict=True)
-            if value is not None and value != ""
-        )
-
-    return written
-
-
 def _attempts(store: Store, grid: int, numbers: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = defaultdict(str)
-    head = _heads("attempt")
+    head = heads(ELEMENTS["attempt"])
     for n, stored, *facts in store.part_of_elements("attempt", grid, numbers, "a.record"):
         found[n] += attempt(head(facts), stored)
     return found
@@ -176,7 +167,7 @@ def elements(store: Store, name: str, keys: Sequence[Sequence[Any]]) -> Iterator
 
 
 def _some_attempts(store: Store, grid: int, numbers: Sequence[int], wanted: Container[Sequence[Any]]) -> Iterator[str]:
-    head = _heads("attempt")
+    head = heads(ELEMENTS["attempt"])
     for n, number, k, idx, stored, *facts in store.part_of_elements("attempt", grid, numbers, *ATTEMPT):
         if (n, number, k, idx) in wanted:
             yield attempt(head(facts), stored, OUTER)
@@ -239,7 +230,7 @@ def _piece(stored: str) -> str:
 
 def _tables(piece: Piece) -> str:
     tables = ((name, getattr(piece, name)) for name in ("mask", "variables", "attributes"))
-    return "".join(_of_value(name, "", public(table)) for name, table in tables if table)
+    return "".join(of_value(name, "", public(table)) for name, table in tables if table)
 
 
 # Exit records
@@ -294,40 +285,3 @@ def _exit_of(record: ExitRecord) -> str:
     inside = "".join(_output(str(each.size), each.sha256, each.name) for each in record.files)
     inside += _arguments("refused", record.refused)
     return f"<jim:exit{head}>{inside}</jim:exit>" if inside else f"<jim:exit{head}/>"
-
-
-# Values
-
-
-def _of_value(name: str, head: str, value: Any) -> str:
-    """Write a value of a request: a table as attributes, a list as values, anything else as text."""
-    if isinstance(value, Mapping):
-        inside = "".join(_of_value("attribute", f' name="{quoted(str(key))}"', each) for key, each in value.items())
-    elif isinstance(value, list | tuple):
-        inside = "".join(_of_value("value", "", each) for each in value)
-    elif isinstance(value, bool):
-        inside = str(value).lower()
-    else:
-        inside = "" if value is None else text(str(value))
-    return f"<jim:{name}{head}>{inside}</jim:{name}>" if inside else f"<jim:{name}{head}/>"
-
-
-def attributes(facts: Mapping[str, Any]) -> str:
-    """Write the known attributes; leave out unknown ones."""
-    return "".join(f' {name}="{quoted(str(value))}"' for name, value in facts.items() if value not in (None, ""))
-
-
-@lru_cache(8192)
-def quoted(value: str) -> str:
-    """Write the value of an attribute."""
-    return safe(value).translate(_IN_ATTRIBUTE) if _SPECIAL.search(value) else value
-
-
-def text(value: str) -> str:
-    """Write text between elements."""
-    return safe(value).translate(_IN_TEXT) if _SPECIAL.search(value) else value
-
-
-def safe(value: str) -> str:
-    """Replace characters that XML cannot carry."""
-    return ODD.sub("\ufffd", value)

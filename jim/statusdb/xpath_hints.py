@@ -8,12 +8,17 @@ from functools import cache
 from pathlib import Path as File
 
 from jim.model import State
-from jim.statusdb.elements import ELEMENTS, number_of
+from jim.statusdb.elements import number_of
+from jim.statusdb.task_elements import ALL_ELEMENTS as ELEMENTS
+from jim.statusdb.task_rows import ItemState, OutputState, PieceState, TaskState, WaveState
 from jim.statusdb.xpath_sql import INTEGER, SWAPPED
 from jim.statusdb.xpath_tree import Operation, Path, Step, Text, Tree, below
 
-TIMES = ("updated", "created", "started", "ended", "seen")
+AS_NUMBERS = {"came", "planned", "promised", "changed", "updated"}  # times that stand there in seconds, too
+TIMES = AS_NUMBERS | {"created", "started", "ended", "seen", "closed", "looked", "since"}
+OF_TASKS = (TaskState, ItemState, PieceState, OutputState, WaveState)
 STATES = {state.value for state in State if state is not State.UNKNOWN}
+STATES_OF_TASKS = {state.value for states in OF_TASKS for state in states}
 INTEGERS = {name for element in ELEMENTS.values() for name, each in element.attributes.items() if each.number}
 
 
@@ -64,15 +69,17 @@ def _of_comparison(sign: str, path: Tree, other: Tree) -> Iterator[str]:
 
 
 def _instead(name: str) -> str:
-    return ": use @updated_s, in seconds since 1970" if name in TIMES else ""
+    known = name if name in AS_NUMBERS else "updated"
+    return f": use @{known}_s, in seconds since 1970" if name in TIMES else ""
 
 
 def _of_text(sign: str, name: str, text: str) -> Iterator[str]:
     ends = "never holds" if sign == "=" else "always holds"
     if name in INTEGERS and not INTEGER.fullmatch(text):
         yield f"@{name} {sign} '{text[:40]}' compares texts, and {ends}: numbers are written like 7"
-    if name == "state" and text not in STATES:
-        yield f"@state {sign} '{text[:40]}' {ends}: the states are {', '.join(sorted(STATES))}"
+    if name == "state" and text not in STATES | STATES_OF_TASKS:
+        known = f"{', '.join(sorted(STATES))}; of tasks also {', '.join(sorted(STATES_OF_TASKS - STATES))}"
+        yield f"@state {sign} '{text[:40]}' {ends}: the states are {known}"
 
 
 def _attribute(tree: Tree) -> str:

@@ -7,11 +7,23 @@ import re
 from typing import NamedTuple
 
 from jim.errors import JimError
-from jim.statusdb.elements import ELEMENTS, Attribute
+from jim.statusdb.elements import Attribute
+from jim.statusdb.task_elements import ALL_ELEMENTS as ELEMENTS
+from jim.statusdb.task_elements import TASK_ELEMENTS
 from jim.statusdb.xpath_tree import ANYWHERE, Call, Filter, Number, Path, Step, Tree
 
 # What may hold what; `detail` is no row of its own.
-ABOVE = {"site": "", "grid_job": "site", "local_job": "grid_job", "attempt": "local_job"}
+ABOVE = {
+    "site": "",
+    "grid_job": "site",
+    "local_job": "grid_job",
+    "attempt": "local_job",
+    "task": "site",
+    "wave": "task",
+    "item": "task",
+    "task_piece": "task",
+    "task_output": "task_piece",
+}
 NOTHING, ALWAYS = "0", "1"
 
 
@@ -20,11 +32,24 @@ class NotTranslated(JimError):
 
 
 class Root(NamedTuple):
-    """The document: of the site (some grid jobs, or all), of one grid job, or of one local job."""
+    """The document: of the site (some grid jobs, all, or tasks), of one grid job, of one local job, or of one task."""
 
     name: str
     grids: tuple[int, ...] = ()
     n: int | None = None
+    tasks: tuple[int, ...] | None = None  # None: all; the document of some grid jobs has none
+    lacks: tuple[str, ...] = ()  # elements that the document of the site does not have
+
+    def below(self, at: str, *, deep: bool) -> set[str]:
+        """Return the names of the elements that may be directly below, or anywhere below, an element."""
+        if at == "root":
+            return {self.name, *(self.below(self.name, deep=True) if deep else ())}
+        held = {name for name, above in ABOVE.items() if above == at and name not in self.lacks}
+        if at in ("grid_job", "local_job"):
+            held.add("detail")
+        if at == "detail":
+            held.add("phase")
+        return held | {each for name in held if deep for each in self.below(name, deep=True)}
 
 
 class Nodes(NamedTuple):
@@ -96,10 +121,12 @@ class Walk:
 
     def _into(self, nodes: Nodes, name: str, *, deep: bool) -> Nodes:
         """Step to elements of a name below these nodes."""
-        if name not in _below(nodes.at, self._root.name, deep=deep):
+        if name not in self._root.below(nodes.at, deep=deep):
             return nodes._replace(at=name, none=True)
         if name == "site":
             return nodes._replace(at="site")
+        if name in TASK_ELEMENTS:
+            return self._of_task(nodes, name)
         if not nodes.grid and name != "grid_job":
             nodes = self._grid_job(nodes)
         if name == "grid_job":
@@ -119,6 +146,43 @@ class Walk:
             where=(*nodes.where, *([f"{alias}.id IN ({ids})"] if ids else [])),
             grid=f"{alias}.id",
             n=n,
+        )
+
+    def _of_task(self, nodes: Nodes, name: str) -> Nodes:
+        """Step to tasks, or to what a task holds."""
+        if name == "task":
+            tasks = self._root.tasks
+            which = () if tasks is None else (f"{{}}.id IN ({', '.join(map(str, tasks))})",)
+            return self._joined(nodes, name, where=which, grid="{0}.id")
+        above = nodes if nodes.grid else self._of_task(nodes, "task")
+        of_piece = (f"{{}}.p {above.n}",) if name == "task_output" and above.n else ()
+        n = "= {0}.p" if name == "task_piece" else above.n
+        return self._joined(above, name, (f"{{}}.task = {above.grid}", *of_piece), grid="{0}.task", n=n)
+
+    def _joined(
+        self,
+        nodes: Nodes,
+        name: str,
+        link: tuple[str, ...] = (),
+        where: tuple[str, ...] = (),
+        *,
+        grid: str,
+        n: str = "",
+    ) -> Nodes:
+        """Join rows to the nodes above them; in what is given, {} stands for their alias."""
+        alias, element = self._alias(name), ELEMENTS[name]
+        link, where = (tuple(each.format(alias) for each in those) for those in (link, where))
+        if element.where:
+            where = (*where, re.sub(rf"\b{element.alias}\.", f"{alias}.", element.where))
+        inner = not nodes.tables  # the first step of a relative path
+        return nodes._replace(
+            at=name,
+            alias=alias,
+            tables=(*nodes.tables, f"{element.rows} {alias}"),
+            links=link if inner else nodes.links,
+            where=(*nodes.where, *(() if inner else link), *where),
+            grid=grid.format(alias),
+            n=n.format(alias),
         )
 
     def _rows(self, nodes: Nodes, name: str) -> Nodes:
@@ -162,18 +226,6 @@ def plain(tree: Tree) -> Tree:
     while isinstance(tree, Filter) and not tree.predicates and not tree.steps:
         tree = tree.of
     return tree
-
-
-def _below(at: str, root: str, *, deep: bool) -> set[str]:
-    """Return the names of the elements that may be directly below, or anywhere below, an element."""
-    if at == "root":
-        return {root, *(_below(root, root, deep=True) if deep else ())}
-    held = {name for name, above in ABOVE.items() if above == at}
-    if at in ("grid_job", "local_job"):
-        held.add("detail")
-    if at == "detail":
-        held.add("phase")
-    return held | {each for name in held if deep for each in _below(name, root, deep=True)}
 
 
 def inner(here: Nodes) -> Nodes:

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from operator import eq, ge, gt, le, lt, ne
 
 from jim.statusdb.asked import Query
-from jim.statusdb.elements import ELEMENTS, Attribute, number_of
+from jim.statusdb.elements import Attribute, number_of
+from jim.statusdb.task_elements import ALL_ELEMENTS as ELEMENTS
+from jim.statusdb.task_elements import TASK_ELEMENTS
 from jim.statusdb.xpath_nodes import (
     ALWAYS,
     NOTHING,
@@ -28,16 +30,17 @@ from jim.statusdb.xpath_nodes import (
 from jim.statusdb.xpath_tree import Call, Number, Operation, Path, Text, Tree, below
 
 MOST_PARTS = 300  # of an expression: SQLite's own limits are not far
+WHOLE = ("grid_job", *TASK_ELEMENTS)  # elements that are results only in a whole document
 SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 HOLDS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 INTEGER = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 
 
 def for_all(expression: str, tree: Tree) -> str:
-    """Return an expression about a grid job as one about the site: a path from /jim:grid_job means each grid job."""
+    """Return an expression about a grid job or a task as one about the site: a path from it means each of them."""
     paths = (each for each in below(tree) if isinstance(each, Path) and each.absolute and each.steps)
     for path in sorted(paths, key=lambda each: -each.at):
-        if path.steps[0][:2] == ("child", "jim:grid_job"):
+        if path.steps[0][:2] in (("child", "jim:grid_job"), ("child", "jim:task")):
             expression = f"{expression[: path.at]}/jim:site{expression[path.at :]}"
     return expression
 
@@ -65,7 +68,7 @@ class Translation(Walk):
     def _query(self, nodes: Nodes, attribute: str) -> Query:
         if nodes.none:
             return Query("SELECT 0 WHERE 0", "site")
-        if nodes.at not in ELEMENTS or (nodes.at == "grid_job" and not attribute):
+        if nodes.at not in ELEMENTS or (nodes.at in WHOLE and not attribute):
             raise NotTranslated(f"elements {nodes.at} as results")
         keys = ", ".join(f"{nodes.alias}.{key}" for key in ELEMENTS[nodes.at].keys)
         where, value = nodes.where, ""

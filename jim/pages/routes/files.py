@@ -262,10 +262,10 @@ def place(pages: Pages) -> Iterator[None]:
         pages.large.end(client)
 
 
-def document(pages: Pages, number: int | None = None) -> Response:
-    """Send the document of a grid job, or that of the site."""
+def document(pages: Pages, number: int | None = None, task: str = "") -> Response:
+    """Send the document of a grid job, of a task, or that of the site."""
     require_no_filter()
-    of = Of() if number is None else Of((number,))
+    of = Of(task=task) if number is None else Of((number,))
     with place(pages), pages.viewing(DOCUMENT_SECONDS) as view:
         file = written(view, of)
     return send_xml(file)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from flask import Flask, Response, g, request
 
 from jim.errors import BadRequest
+from jim.pages.addresses import TASK_NAME
 from jim.pages.admission import require_look
 from jim.pages.app import DOCUMENT_SECONDS, Pages, accepted, answer, as_csv, as_json
 from jim.pages.live import Made
@@ -18,7 +19,7 @@ from jim.reading import filters, queries
 from jim.reading.queries import Answer, Plan, Result
 from jim.reading.view import View
 from jim.reading.xml_documents import Of, unnamed
-from jim.statusdb import writing
+from jim.statusdb import xml_text
 from jim.statusdb.xpath import ALL, Most
 from jim.statusdb.xpath_tree import LONGEST
 
@@ -32,6 +33,7 @@ QUERY = {
     "grid": filters.Filter(
         "grid jobs, such as 12 or 12,15", pattern=r" *\d{1,15}( *[, ] *\d{1,15}){0,99} *", once=True
     ),
+    "task": filters.Filter("a task, or * for all tasks", "NAME", pattern=rf"\*|{TASK_NAME}", once=True),
     "whole": filters.Filter("evaluate it over the whole documents", choices=("yes",), once=True),
 }
 EXAMPLES = (
@@ -40,6 +42,8 @@ EXAMPLES = (
     ("why attempts failed on a host", "//jim:attempt[@host='wn013' and @verdict='failed']/@reason"),
     ("how many local jobs run", "count(//jim:local_job[@state='running'])"),
     ("which grid jobs are unfinished", "//jim:grid_job[@step != 'finished']/@id"),
+    ("which items of tasks failed", "//jim:task/jim:item[@state='failed']/@name"),
+    ("where outputs of a task are stored", "/jim:task[@name='mc']/jim:task_piece/jim:task_output/@place"),
     ("bytes put out, over whole documents", "sum(//jim:exit/jim:output/@bytes)"),
 )
 
@@ -102,7 +106,10 @@ def _asked(pages: Pages, given: filters.Filters) -> Asked:
 
 def _plan(view: View, given: filters.Filters) -> Plan:
     named = given.one("grid").replace(",", " ").split()
-    return queries.planned(view, given.one("xpath"), Of(tuple(dict.fromkeys(map(int, named)))))
+    if named and given.of("task"):
+        raise BadRequest("grid and task: name grid jobs, or a task")
+    of = Of(tuple(dict.fromkeys(map(int, named))), task=given.one("task"))
+    return queries.planned(view, given.one("xpath"), of)
 
 
 def _answered(pages: Pages, given: filters.Filters, most: Most) -> tuple[Plan, Answer]:
@@ -123,6 +130,8 @@ def _document(plan: Plan, results: tuple[Result, ...], found: Answer) -> dict[st
         "way": plan.way,
         "grid_jobs": plan.grid_jobs,
         "local_jobs": plan.local_jobs,
+        "tasks": plan.tasks,
+        "items": plan.items,
         "warnings": list(plan.warnings),
         "results": [{"job": each.job, "result": each.text} for each in results],
         "shown_of": shown_of(results, found),
@@ -140,7 +149,7 @@ def _csv(results: tuple[Result, ...]) -> Made:
 
 def _write_xml(plan: Plan, found: Answer, out: Any) -> None:
     facts = {"xpath": plan.expression, "way": plan.way, "grid_jobs": plan.grid_jobs}
-    out.write(f"{writing.DECLARATION}<jim:results{writing.OUTER}{writing.attributes(facts)}>\n".encode())
+    out.write(f"{xml_text.DECLARATION}<jim:results{xml_text.OUTER}{xml_text.attributes(facts)}>\n".encode())
     for line in _results(found):
         out.write(line.encode())
     out.write(b"</jim:results>\n")
@@ -148,5 +157,5 @@ def _write_xml(plan: Plan, found: Answer, out: Any) -> None:
 
 def _results(found: Answer) -> Iterator[str]:
     for each in found:
-        content = each.text if each.element else writing.text(writing.safe(each.text))
-        yield f"<jim:result{writing.attributes({'job': each.job})}>{content}</jim:result>\n"
+        content = each.text if each.element else xml_text.text(xml_text.safe(each.text))
+        yield f"<jim:result{xml_text.attributes({'job': each.job})}>{content}</jim:result>\n"

@@ -11,6 +11,7 @@ from jim.pages.admission import require_look, seen_of_task
 from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
+from jim.pages.routes.files import document
 from jim.reading import (
     filters,
     task_facts,
@@ -42,7 +43,7 @@ NOTHING_YET: dict[str, Any] = {
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", name="task")
+    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", "xml", name="task", document=document)
     pages.add(app, "/tasks/<TASK>/explain.json", explained, "json", name="task_explained")
 
 

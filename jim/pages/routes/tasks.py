@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from flask import Flask, g, request
 
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
+from jim.pages.routes.files import document
 from jim.reading import filters, task_graph, task_lists, task_words
 from jim.reading.view import View
+from jim.reading.xml_documents import EVERY
 from jim.statusdb.task_rows import ItemState, PieceState
 
 COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")
@@ -21,7 +24,7 @@ TIMES = ("created", "updated")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/tasks", tasks, "html", "json", "csv")
+    pages.add(app, "/tasks", tasks, "html", "json", "csv", "xml", document=partial(document, task=EVERY))
 
 
 def tasks(pages: Pages, view: View, kind: str) -> Made:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from urllib.parse import quote
 
 import pytest
+from lxml import etree
 
 from jim import cli
+from jim.statusdb.xml import schema
 from jim.tasks.effects import TaskVerb
 from tests.pages.browser import Person
 from tests.pages.routes.conftest import MC
@@ -171,6 +174,26 @@ def test_74_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained
     short = reader.page(f"/tasks/reco/items/{number}")
     assert "Only the first 2 steps are here" in short.text
     assert len(short.rows) == 3
+
+
+def test_tasks_are_xml_documents_that_can_be_asked(failing: Ground, reader: Person) -> None:
+    whole = etree.fromstring(reader.get("/tasks.xml").data)
+    assert [each.get("name") for each in whole.findall("{urn:jim:status:1}task")] == ["files"]
+    one = etree.fromstring(reader.get("/tasks/files.xml").data)
+    assert etree.RelaxNG(etree.fromstring(schema())).validate(one)
+    assert reader.get("/tasks/nothing.xml").status_code == 404
+    assert {"/tasks.xml"} <= {*reader.page("/tasks").links()}
+    assert {"/tasks/files.xml"} <= {*reader.page("/tasks/files").links()}
+    expression = "//jim:task_piece[@state='failed']/@reason"
+    for where in ("", "&task=files", "&task=*"):
+        page = reader.page(f"/query?xpath={quote(expression)}{where}")
+        assert [[cell.strip() for cell in row] for row in page.rows[1:]] == [["files/0", "exit 3"]]
+        assert "/tasks/files/0" in page.links()
+    told = reader.json(f"/query.json?xpath={quote(expression)}&task=files")
+    assert (told["tasks"], told["items"], told["grid_jobs"]) == (1, 5, 0)
+    assert reader.get("/query?xpath=//jim:item&task=Nothing").status_code == 400
+    assert reader.get("/query?xpath=//jim:item&task=nothing").status_code == 404
+    assert reader.get("/query?xpath=//jim:item&task=files&grid=1").status_code == 400
 
 
 def test_waves_are_folded_into_tasks_until_somebody_asks_for_them(failing: Ground, reader: Person) -> None:

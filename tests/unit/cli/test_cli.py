@@ -53,7 +53,7 @@ def test_the_version_is_printed(home):
         (("status", "1.9"), 4, "there is no local job 1.9"),
         (("watch", "7.1"), 4, "there is no grid job 7 in "),
         (("suspend", "1.2"), 2, "`jim suspend` needs a whole grid job: use 1 instead of 1.2"),
-        (("xml",), 2, "name a grid job or use --schema, not both"),
+        (("xml",), 2, "name a grid job, or use one of --all (the site), --task NAME, --tasks, --schema"),
         (("submit", "/no/such"), 2, "cannot read the request: /no/such: No such file or directory"),
         (("show", "x"), 4, "'x' is not an id: a grid job has a number such as 12, a local job a name such as 12.3"),
         (("show", "7"), 4, "there is no grid job 7 in "),
