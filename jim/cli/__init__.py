@@ -124,6 +124,15 @@ class Parser(argparse.ArgumentParser):
         """Refuse the command line."""
         raise BadRequest(f"{message} (see `{self.prog} --help`)")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Also take words after an option: argparse lets a list that may be empty end at the first option."""
+        found, rest = super().parse_known_args(args, namespace)
+        last = self._get_positional_actions()[-1:]
+        if rest and last and last[0].nargs == argparse.ZERO_OR_MORE and not any(each.startswith("-") for each in rest):
+            setattr(found, last[0].dest, [*(getattr(found, last[0].dest) or ()), *rest])
+            rest = []
+        return found, rest
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse an unknown choice, and suggest the nearest known one."""
         if action.choices is not None and value not in action.choices:

@@ -132,6 +132,15 @@ def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
     return _store_wish(state, "task", {"verb": verb, "target": f"task:{name}", **more})
 
 
+def is_wished(state: Path, task: str) -> bool:
+    """Tell whether there is a wish for a task that the keeper has still to fulfil."""
+    for path in (state / "inbox").glob("wish-*-task-*"):
+        with suppress(OSError, ValueError, AttributeError, JimError):  # it is fulfilled just now
+            if _read(path).get("target") == f"task:{task}":
+                return True
+    return False
+
+
 def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:
     # Wishes are numbered after the existing ones: a changed clock must not reverse their order.
     turn_of = re.compile(r"wish-(\d{1,9})-", re.ASCII).match  # found once: thousands may wait

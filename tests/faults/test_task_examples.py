@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import signal
 import subprocess
+import sys
 import tarfile
 import time
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 
 from jim.doors import inbox
-from jim.statusdb.task_rows import TaskState
+from jim.reading.quantities import how_many
+from jim.site.lock import holder
+from jim.statusdb.task_rows import PieceState, TaskState
 from jim.tasks import creating
-from tests.faults.real import LIMIT, ROOT, until
+from tests.faults.real import LIMIT, PLAIN, ROOT, until
 
 EXAMPLES = ROOT / "examples/tasks"
 
@@ -38,11 +44,15 @@ class Example:
         inbox.task_wish(self.at.state, "start", self.name, by="somebody", untested=True)
 
     def is_finished(self) -> bool:
+        return self.state() is TaskState.FINISHED
+
+    def state(self) -> TaskState | None:
+        """Return the state of the task; None: it is not taken in yet."""
         try:
             with self.at.store() as store:
-                return store.task_named(self.name).state is TaskState.FINISHED
+                return store.task_named(self.name).state
         except Exception:  # no store yet
-            return False
+            return None
 
     def outputs(self) -> list[str]:
         """Return the lines of all outputs in the tars."""
@@ -91,6 +101,55 @@ def test_files_that_arrive_are_each_counted_once(place):
 @pytest.mark.torture
 def test_files_that_arrive_for_two_minutes_are_each_counted_once_though_keepers_are_killed(place):
     arrive(place, 120, {}, kill_every=5.0)
+
+
+def recover(place, seconds: int, damaged: int, change: dict[str, str], kill_every: float = 0.0) -> None:
+    """Let files arrive of which some are damaged, and do again what has failed, as the example says."""
+    example = Example(lambda name: place(name, settings="[limits]\nattempts = 1\n"), "arrivals")
+    incoming = example.here / "incoming"
+    incoming.mkdir()
+    example.start(change)
+    dropping = subprocess.Popen([example.here / "drop-files", incoming, str(seconds), str(damaged)])
+    more = {"PATH": f"{ROOT / 'shell'}:{os.environ['PATH']}", "JIM_PYTHON": sys.executable}
+    command = [*PLAIN, example.here / "recover", incoming]
+    environment = example.at.environment() | more
+    example.at.start_keeper()
+    until(lambda: example.state() is TaskState.RUNNING, "the task runs")
+    script = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    while kill_every and script.poll() is None:
+        time.sleep(random.uniform(0.2, kill_every))
+        if keeper := holder(example.at.state):
+            with suppress(ProcessLookupError):
+                os.kill(keeper, signal.SIGKILL)
+    told, _ = script.communicate(timeout=LIMIT)
+    assert script.returncode == 0, told
+    assert dropping.wait(LIMIT) == 0
+    until(lambda: not holder(example.at.state), "the last keeper has gone")
+    there = {str(path): len(path.read_text().splitlines()) for path in incoming.glob("*.raw")}
+    bad = len(there) // damaged
+    assert bad > 0
+    assert Counter(example.outputs()) == Counter(f"{path} {events}" for path, events in there.items())
+    with example.at.store() as store:
+        task = store.task_named("arrivals")
+        assert (task.outcome, store.task_counts(task.id, "items")["completed"]) == ("completed", len(there))
+        again = [store.piece(task.id, p) for p in range(task.next_piece)]
+        spoilt = [each for each in again if each.state is PieceState.REPLACED]
+        assert 0 < len(spoilt) <= bad
+        assert f"failed: {how_many(len(spoilt), 'piece')}, " in told
+        # A piece for each file of those that had failed, and no other piece was made anew.
+        assert sum(each.turn == 0 for each in again) == sum(len(store.parts_of(task.id, each.p)) for each in spoilt)
+
+
+FEW = {**FAST, "every_seconds = 5": "every_seconds = 0", "max_wait_seconds = 60": "max_wait_seconds = 1"}
+
+
+def test_exactly_what_failed_is_recovered(place):
+    recover(place, 2, 5, FEW)
+
+
+@pytest.mark.torture
+def test_exactly_what_failed_of_two_minutes_is_recovered_though_keepers_are_killed(place):
+    recover(place, 120, 10, {}, kill_every=5.0)
 
 
 class Chain(Example):

@@ -10,6 +10,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.text import plain, say, say_json
+from jim.doors import inbox
 from jim.reading import tasks as reading
 from jim.reading.quantities import span
 from jim.reading.task_graph import as_svg, as_text, graph
@@ -40,6 +41,7 @@ def follow(name: str, over: Callable[[Task], bool], *, quiet: bool = False) -> T
     last, woken = "", monotonic()
     while True:
         began, view = monotonic(), look()
+        wished = inbox.is_wished(view.site.state, name)  # what is read after this shows the effect of earlier wishes
         try:
             task, beats = view.store.task_named(name), view.heart().beats
             line = _line(reading.record(view, task))
@@ -49,9 +51,9 @@ def follow(name: str, over: Callable[[Task], bool], *, quiet: bool = False) -> T
             say(line)
             sys.stdout.flush()
         last = line
-        if over(task):
+        if over(task) and not wished:
             return task
-        if not beats and task.state in AWAITED and began - woken > FRESH_SECONDS:
+        if not beats and (wished or task.state in AWAITED) and began - woken > FRESH_SECONDS:
             run_grid_job.wake(view.site.state)
             woken = began
         sleep(max(LOOK_SECONDS, 10 * (monotonic() - began)))  # a large task is read less often

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from jim import cli
 from jim.cli.tasks import watching
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import EVENTS
@@ -46,6 +47,19 @@ def test_a_task_is_followed_to_its_end(ground, jim, passing):
     assert len(lines) == len(set(lines))
     assert jim("watch", "mc") == (0, "mc finished, completed: 2 completed\n")
     assert json.loads(jim("watch", "mc", "--json")[1])["outcome"] == "completed"
+
+
+def test_what_was_asked_for_just_before_is_waited_for(ground, jim, passing, capsys):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    passing["of attempts"] = 3
+    assert jim("watch", "mc")[0] == 1
+    passing["of attempts"] = 0
+    assert cli.main(["task", "retry", "mc"]) == 0  # the keeper has not taken it yet: the task is still finished
+    assert ground.task("mc").state is TaskState.FINISHED
+    capsys.readouterr()
+    assert cli.main(["task", "watch", "mc"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "mc finished, completed: 2 completed"
 
 
 def test_a_task_with_failures_and_a_cancelled_one_exit_1(ground, jim, passing):
