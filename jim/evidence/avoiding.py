@@ -8,7 +8,7 @@ last one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -82,8 +82,12 @@ def avoided(
     tried: Sequence[Tried],
     holes: Sequence[BlackHole],
     now: float,
+    left: Collection[str] = (),
 ) -> dict[str, Avoided]:
-    """Return the hosts to avoid from now on: first those that a person has named, then the black holes."""
+    """Return the hosts to avoid from now on: first those that a person has named, then the black holes.
+
+    `left` are hosts that wrappers have left: there are such hosts, though nothing ran on them.
+    """
     found, innocent = {**orders.avoid}, acquitted(tried)
     for host, each in known.items():
         overruled = each.is_named or host in found or host in innocent or orders.trust.get(host, 0.0) >= each.since
@@ -93,7 +97,7 @@ def avoided(
         if hole.host not in found:
             evidence = hole._replace(eaten=())
             found[hole.host] = Avoided(hole.host, now, now + FIRST_SECONDS, times=1, hole=evidence)
-    return _within_limits(found, {each.host for each in tried})
+    return _within_limits(found, {each.host for each in tried} | {*left})
 
 
 def _still(each: Avoided, tried: Sequence[Tried], now: float) -> Avoided | None:

@@ -27,7 +27,7 @@ from jim.keeper.looks import JUDGED
 from jim.model import State, Step, Witness
 from jim.site.avoid import HOST, Order, ordered
 from jim.statusdb.contract import Store
-from jim.statusdb.tried import tried_lately
+from jim.statusdb.tried import left_lately, tried_lately
 from jim.tasks.counting import has_been_eaten
 from jim.workdir import avoid
 
@@ -123,7 +123,9 @@ def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evide
         ordering = avoid.orders_of(orders, {each.host for each in tried})
         tried = [each for each in hosts.heeded(tried, ordering.trust) if HOST.fullmatch(each.host)]
         holes = hosts.black_holes(tried)
-        found = avoiding.avoided(known, ordering, tried, holes, now)
+        # Where nothing but avoided hosts takes jobs, one of them is used.
+        left = () if tried or not ordering.avoid else left_lately(store, now)
+        found = avoiding.avoided(known, ordering, tried, holes, now, left)
         eaten = {key: hole.host for hole in holes if hole.host in found for key in hole.eaten}
         spared, excluded = store.spared_among(eaten), _excluded(store, found)
     try:

@@ -37,7 +37,7 @@ def ordered(site: Site) -> list[Order]:
         found = [Order(str(each["host"]), bool(each["avoid"]), notices.read(each)) for each in told]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    except (OSError, ValueError, TypeError, KeyError, JimError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, JimError) as error:
         odd = f"{site.avoid} is there and cannot be read: {error}"
         raise BadSite(f"{odd}; mend or remove it, and name the hosts anew") from error
     return [each for each in found if notices.holds(each.notice) and HOST.fullmatch(each.host)]

@@ -19,6 +19,7 @@ from jim.files import replace_durably
 from jim.site.file import Site
 
 LONGEST_REASON = 500
+LAST = 253_402_300_799  # the end of the year 9999
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
@@ -55,8 +56,17 @@ def new(until: str, reason: str) -> Notice:
 
 def read(told: Any) -> Notice:
     """Read a notice as a file has it; raise ValueError, TypeError or KeyError if it makes no sense."""
-    until = math.inf if told["until"] is None else float(told["until"])
-    return Notice(float(told["since"]), until, str(told["reason"]))
+    until = math.inf if told["until"] is None else _seconds(told["until"])
+    reason = str(told["reason"]).encode(errors="replace").decode()
+    return Notice(_seconds(told["since"]), until, reason[:LONGEST_REASON])
+
+
+def _seconds(told: Any) -> float:
+    """Read a time; refuse one that no calendar has."""
+    with suppress(OverflowError):
+        if 0 <= float(told) <= LAST:
+            return float(told)
+    raise ValueError("a time is in no calendar")
 
 
 def holds(notice: Notice) -> bool:
@@ -103,7 +113,7 @@ def _time(text: str, now: float) -> float:
     then = now + int(span[1]) * UNITS[span[2]] if span else None
     with suppress(ValueError):
         then = datetime.fromisoformat(text).timestamp()  # without Z: by the clock of whoever types it
-    if then is None:
+    if then is None or then > LAST:
         raise BadRequest(f"{text!r} is no time: write 2026-01-31T12:00Z, or how long: 30m, 8h, 2d", "until")
     if then <= now:
         raise BadRequest(f"{utc(then)} is over already", "until")

@@ -437,6 +437,9 @@ class Store(TaskStore, Protocol):
     def spared_among(self, keys: Iterable[Key]) -> set[Key]:
         """Return those of these attempts that do not count."""
 
+    def left_since(self, since: str) -> set[str]:
+        """Return the hosts that wrappers have left, and whose attempts were fenced since a time."""
+
     # What payloads and people publish. n is -1 in publications about the grid job itself
 
     def publish(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jim.jobs import Key
+from jim.model import Kind
 from jim.statusdb.connected import Connected
 from jim.statusdb.formats import WITH_SPARED
 from jim.statusdb.rows import keys as as_json
@@ -12,6 +13,11 @@ from jim.statusdb.rows import keys as as_json
 AMONG = (
     "SELECT s.grid, s.k, s.idx FROM json_each(?) e CROSS JOIN spared s ON s.grid = json_extract(e.value, '$[0]') "
     "AND s.k = json_extract(e.value, '$[1]') AND s.idx = json_extract(e.value, '$[2]') WHERE NOT s.open"
+)
+
+LEFT = (
+    "SELECT DISTINCT s.host FROM spared s CROSS JOIN attempt a ON a.grid = s.grid AND a.k = s.k AND a.idx = s.idx "
+    "WHERE NOT s.open AND a.kind = ? AND a.updated >= ?"
 )
 
 
@@ -50,3 +56,9 @@ class Spared(Connected):
         if self._format < WITH_SPARED:
             return set()
         return {(grid, k, idx) for grid, k, idx in self.db.execute(AMONG, as_json(keys))}
+
+    def left_since(self, since: str) -> set[str]:
+        """Return the hosts that wrappers have left, and whose attempts were fenced since a time."""
+        if self._format < WITH_SPARED:
+            return set()
+        return {host for (host,) in self.db.execute(LEFT, (Kind.AVOIDED.value, since))}

@@ -16,9 +16,17 @@ MOST = 5_000  # attempts that ended, and attempts that run: to read these takes 
 
 def tried_lately(store: Store, now: float) -> list[Tried]:
     """Return the attempts that say something about their hosts; `now` in seconds since 1970."""
-    since = datetime.fromtimestamp(now - JUDGED_SECONDS, UTC).isoformat(timespec="milliseconds")[:23]
-    found = (_tried(each, now) for each in store.tried_lately(since, MOST))
+    found = (_tried(each, now) for each in store.tried_lately(_long_ago(now), MOST))
     return [each for each in found if each]
+
+
+def left_lately(store: Store, now: float) -> set[str]:
+    """Return the hosts that were avoided when an attempt last came there; `now` in seconds since 1970."""
+    return store.left_since(_long_ago(now))
+
+
+def _long_ago(now: float) -> str:
+    return datetime.fromtimestamp(now - JUDGED_SECONDS, UTC).isoformat(timespec="milliseconds")[:23]
 
 
 def _tried(seen: AttemptSeen, now: float) -> Tried | None:

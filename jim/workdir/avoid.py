@@ -7,7 +7,8 @@ directory of that name in the work directory runs its payload, and all others do
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,9 +25,12 @@ def orders_of(orders: Iterable[Order], seen: Collection[str]) -> Orders:
     """Return people's orders by the names that hosts give themselves: people may leave out the domain, or add it."""
     avoid: dict[str, Avoided] = {}
     trust: dict[str, float] = {}
+    alike = defaultdict(list)
+    for host in seen:
+        alike[host.partition(".")[0]].append(host)
     for order in orders:
         since, until = order.notice.since, order.notice.until
-        for host in [each for each in seen if _are_same(each, order.host)] or [order.host]:
+        for host in _named(order.host, alike) or [order.host]:
             if order.avoid:
                 end = None if math.isinf(until) else until
                 avoid[host] = Avoided(host, since, end, reason=order.notice.reason)
@@ -35,9 +39,10 @@ def orders_of(orders: Iterable[Order], seen: Collection[str]) -> Orders:
     return Orders(avoid, trust)
 
 
-def _are_same(one: str, other: str) -> bool:
-    short = "." not in one or "." not in other
-    return one == other or (short and one.partition(".")[0] == other.partition(".")[0])
+def _named(host: str, alike: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the hosts that a name may mean, of those that have the same name without domain."""
+    those = alike.get(host.partition(".")[0], ())
+    return [each for each in those if each == host or "." not in each or "." not in host]
 
 
 def write(work: Path, avoided: Iterable[Avoided]) -> None:

@@ -81,21 +81,56 @@ def test_the_only_host_is_never_avoided(world):
 def test_wrappers_leave_and_each_attempt_is_fenced_before_the_next(world):
     """No adapter can be told, and what waits comes to that host first: after ten tries, they count."""
     avoid.avoid(world.site, ["hole0"])
-    world.submit(1)
+    grid = ran_elsewhere(world)
     on = farm(world, good=0)
     world.go(2)
     world.clock.now += 11  # orders are read every ten seconds
-    on.until_finished()
-    attempts = world.store.attempts(1, n=0)
+    on.until_finished(grid)
+    attempts = world.store.attempts(grid, n=0)
     assert [each.kind for each in attempts] == [Kind.AVOIDED] * 12
     assert [each.verdict for each in attempts] == ["again"] * 12
     assert (on.left["hole0"], on.tried["hole0"]) == (12, 0)
-    assert world.store.local_job(1, 0).reason == (
+    assert world.store.local_job(grid, 0).reason == (
         "left hole0, a host that JIM avoids, without having started (attempt 2 of 2)"
     )
     for attempt in attempts:
-        claim = world.keeper.directory(1) / f"s{attempt.k}" / "claim.1"
+        claim = world.keeper.directory(grid) / f"s{attempt.k}" / "claim.1"
         assert "fence" in claim.read_text().split()
+
+
+def ran_elsewhere(world):
+    """Let a first grid job run on a host that takes nothing afterwards; hand in a second one."""
+    world.submit(1, key="first")
+    farm(world, bad=0, good=1).until_finished()
+    return world.submit(1)
+
+
+def test_the_only_host_is_used_though_a_person_has_named_it_before_anything_ran(world):
+    avoid.avoid(world.site, ["hole0"])
+    world.submit(3)
+    on = farm(world, bad=1, good=0)
+    on.nodes[0].code = 0
+    world.go(2)
+    world.clock.now += 11
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 3}
+    assert 1 <= on.left["hole0"] <= 3, "only a wrapper can tell that this host is the only one"
+    assert [each.spent for each in world.store.local_jobs(1)] == [1, 1, 1]
+    assert not is_there(world)
+
+
+def test_of_two_hosts_that_are_named_before_anything_ran_one_is_used(world):
+    avoid.avoid(world.site, ["hole0", "hole1", "elsewhere"])
+    world.submit(4)
+    on = farm(world, bad=2, good=0)
+    for each in on.nodes:
+        each.code = 0
+    world.go(2)
+    world.clock.now += 11
+    while not on.tried:
+        on.second()
+    assert sorted(on.tried) == ["hole1"]
+    assert (world.site.work / "avoid").read_text() == "elsewhere\nhole0\n"
 
 
 def test_the_end_of_a_grid_job_waits_until_its_failures_are_judged(world):

@@ -30,6 +30,8 @@ def _set_clock(monkeypatch):
         ("2026-01-31T13:00+01:00", None),
         ("2026-02-01", NOW + 43_200),
         ("soon", None),
+        ("999999w", None),
+        ("9999-12-31T23:59Z", 253_402_300_740.0),
         ("0m", None),
         ("2026-01-31T12:00Z", None),
     ],
@@ -58,3 +60,26 @@ def test_who_may_not_write_is_told_who_may(tmp_path, managed):
     with pytest.raises(BadSite) as refused:
         notices.write(site, tmp_path / "none/file", {})
     assert str(refused.value) == f"{tmp_path}/none/file cannot be changed: No such file or directory{who}"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"since": math.inf, "until": None, "reason": ""},
+        {"since": math.nan, "until": None, "reason": ""},
+        {"since": -1, "until": None, "reason": ""},
+        {"since": 1e15, "until": None, "reason": ""},
+        {"since": 0, "until": 1e300, "reason": ""},
+        {"since": 0, "until": math.nan, "reason": ""},
+        {"since": 0, "until": 10**400, "reason": ""},
+        {"since": "now", "until": None, "reason": ""},
+    ],
+)
+def test_a_time_that_no_calendar_has_makes_no_sense(told):
+    with pytest.raises(ValueError, match=r"no calendar|could not convert"):
+        notices.read(told)
+
+
+def test_words_that_cannot_be_printed_or_are_too_long_hold_up_nothing():
+    read = notices.read({"since": NOW, "until": None, "reason": "\ud800" + "x" * 9999})
+    assert read.reason == "?" + "x" * 499
