@@ -124,8 +124,8 @@ def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evide
         tried = [each for each in hosts.heeded(tried, ordering.trust) if HOST.fullmatch(each.host)]
         holes = hosts.black_holes(tried)
         # Where nothing but avoided hosts takes jobs, one of them is used.
-        left = () if tried or not ordering.avoid else left_lately(store, now)
-        found = avoiding.avoided(known, ordering, tried, holes, now, left)
+        there = set() if tried or not ordering.avoid else left_lately(store, now)
+        found = avoiding.avoided(known, ordering, tried, holes, now, there)
         eaten = {key: hole.host for hole in holes if hole.host in found for key in hole.eaten}
         spared, excluded = store.spared_among(eaten), _excluded(store, found)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +32,9 @@ HOSTS = {
 }
 VERDICTS = {"": "runs", "again": "failed, tried again", "elsewhere": "failed, tried elsewhere", "held": "failed, held"}
 BLACK = 1001  # the rank of a black hole, or of an avoided host: above any share of failures in per mille
-NOT_IN_FORCE = "named, but not avoided: JIM avoids at most a quarter of its hosts, and never the last one"
+FEW = "JIM avoids at most a quarter of its hosts, and never the last one"
+NOT_IN_FORCE = f"named, but not avoided: {FEW}"
+HOLE_IN_USE = f"a black hole, but not avoided: {FEW}"
 NO_KEEPER = "named; no keeper runs, and the next one reads this"
 NOT_READ = "named; a keeper reads this within 10 s"
 
@@ -45,7 +47,7 @@ class Host:
     reasons: Sequence[Group]
     hole: BlackHole | None
     avoided: Avoided | None = None
-    named: str = ""  # what keeps JIM from avoiding a host that a person has named
+    named: str = ""  # what keeps JIM from avoiding a host that a person has named, or a black hole
 
     @property
     def name(self) -> str:
@@ -78,7 +80,7 @@ def all_hosts(view: View) -> list[Host]:
     """Return all hosts: black holes first, then by the share of failures."""
     reasons, holes, avoided = view.store.host_reasons(MOST_REASONS), judged(view), avoided_now(view)
     totals = {each.host: each for each in view.store.host_totals()}
-    named = _not_in_force(view, avoided, totals.keys())
+    named = _not_in_force(view, avoided, totals.keys(), holes.values())
     totals |= {host: _unused(host) for host in (*avoided, *named) if host not in totals}
     found = [
         Host(total, _groups(reasons, host), holes.get(host), avoided.get(host), named.get(host, ""))
@@ -102,12 +104,16 @@ def _orders(view: View) -> Sequence[Order]:
     return ()
 
 
-def _not_in_force(view: View, avoided: Mapping[str, Avoided], hosts: Collection[str]) -> dict[str, str]:
-    """Return the hosts that a person has named and that are not avoided, with the reason."""
+def _not_in_force(
+    view: View, avoided: Mapping[str, Avoided], hosts: Collection[str], holes: Iterable[BlackHole]
+) -> dict[str, str]:
+    """Return the black holes, and the hosts that a person has named, that are not avoided, with the reason."""
     named = orders_of(_orders(view), hosts).avoid
     late = datetime.fromisoformat(view.now()).timestamp() - LATE_SECONDS
     idle = not view.heart().beats
-    words = {host: _why_not(each, late, idle=idle) for host, each in named.items()}
+    in_use = (each for each in holes if each.last < late and not idle)
+    words = {each.host: f"{HOLE_IN_USE}; {hole_words(each)}" for each in in_use}
+    words |= {host: _why_not(each, late, idle=idle) for host, each in named.items()}
     return {host: why for host, why in words.items() if host not in avoided}
 
 
@@ -125,11 +131,12 @@ def one_host(view: View, name: str) -> OneHost | None:
     """Return one host; None if no attempt ran on it, and nobody has named it."""
     totals, avoided = view.store.host_totals(name), avoided_now(view)
     hosts = {each.host for each in view.store.host_totals()} if _orders(view) else ()
-    named = _not_in_force(view, avoided, hosts).get(name, "")
+    holes = judged(view)
+    named = _not_in_force(view, avoided, hosts, holes.values()).get(name, "")
     if not totals and name not in avoided and not named:
         return None
     groups = _groups(view.store.host_reasons(MOST_REASONS, name), name)
-    host = Host(totals[0] if totals else _unused(name), groups, judged(view).get(name), avoided.get(name), named)
+    host = Host(totals[0] if totals else _unused(name), groups, holes.get(name), avoided.get(name), named)
     return OneHost(host, view.store.grid_jobs_on(name, MOST_GRID_JOBS), view.store.attempts_on(name, LAST_ATTEMPTS))
 
 

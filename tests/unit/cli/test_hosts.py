@@ -111,6 +111,21 @@ def test_an_order_that_is_not_in_force_says_why(busy):
     )
 
 
+def test_a_black_hole_that_is_still_used_says_why(busy, monkeypatch):
+    hole = HOLE._replace(host="wn1")
+    monkeypatch.setattr("jim.reading.hosts.black_holes", lambda tried: [hole])
+    avoided = {each["host"]: each["avoided"] for each in busy.json("hosts")}["wn1"]
+    assert avoided == (
+        "a black hole, but not avoided: JIM avoids at most a quarter of its hosts, and never the last one; 7 attempts "
+        "failed in a row within 7 s, each in at most 2 s, while 20 of the last 20 elsewhere went well"
+    )
+    avoid(busy, BLACK, Avoided("wn1", 1769860800.0))
+    assert "but not avoided" not in busy.out("hosts")
+    avoid(busy)
+    hole = hole._replace(last=1769860790.0)
+    assert "but not avoided" not in busy.out("hosts"), "the keeper may judge it just now"
+
+
 def test_explain_names_them_and_what_does_not_count(busy):
     avoid(busy, BLACK)
     busy.store.spare((1, 1, 3), 2, "wn099")
