@@ -146,7 +146,9 @@ def evaluate(file: IO[bytes], expression: str) -> Sequence[tuple[str, str, bool]
     try:
         found = root.xpath(expression, namespaces=PREFIXES, smart_strings=True)
     except (etree.XPathError, ValueError) as error:
-        raise JimError(f"XPath {expression!r}: {error}") from error
+        own = "; the only prefix is jim, so write *[local-name() = 'NAME'] for an element of another namespace"
+        unknown = "namespace prefix" in str(error)
+        raise JimError(f"XPath {expression!r}: {error}{own if unknown else ''}") from error
     return _Later(found if isinstance(found, list) else [found])
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path as File
 
+from jim.errors import close_to
 from jim.model import State
 from jim.statusdb.elements import number_of
 from jim.statusdb.task_elements import ALL_ELEMENTS as ELEMENTS
@@ -52,7 +53,14 @@ def _of_step(step: Step) -> Iterator[str]:
     elif not prefix and name in _declared("element"):
         yield f"{name} without a prefix finds none of JIM's elements: write jim:{name}"
     elif prefix == "jim" and name != "*" and name not in _declared("element"):
-        yield f"jim:{name}: no document has such an element (/schema lists all)"
+        yield f"jim:{name}: no document has such an element{_meant(name)} (/schema lists all)"
+    elif not prefix and (meant := _meant(name)):
+        yield f"{name} without a prefix is no element of JIM{meant}"
+
+
+def _meant(name: str) -> str:
+    """Suggest the element of JIM that a name may have meant; empty if none is close."""
+    return close_to(name, [f"jim:{each}" for each in sorted(_declared("element"))])
 
 
 def _of_comparison(sign: str, path: Tree, other: Tree) -> Iterator[str]:

@@ -58,7 +58,7 @@ def _cut(bunch: Sequence[File], size: int) -> Iterator[Cut]:
         return
     for each in bunch:
         if not each.events:
-            raise SplitError(each.lfn, 0, "has no number of events; `event_bunch_size` needs one")
+            raise SplitError(each.lfn, 0, "has no events, or their number is not given; `event_bunch_size` needs it")
     ends = list(accumulate(each.events for each in bunch))
     for begin in range(0, ends[-1], size):
         end = min(begin + size, ends[-1])

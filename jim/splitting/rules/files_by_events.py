@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
+from jim.splitting.errors import SplitError
 from jim.splitting.files_and_jobs import NO_MASK, File, SplitJob, Stream
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.parameters import Common, parameter
@@ -28,6 +29,9 @@ def full(_job: SplitJob, _p: Parameters) -> bool:
 
 def split(work: Subscription, p: Parameters) -> Stream:
     """Fill job after job; a job of exactly the maximum is allowed."""
+    if len(work.to_read) > 1 and not (p.files_per_job or any(file.events for file in work.to_read)):
+        first = work.to_read[0].lfn  # one job would get all files, however many
+        raise SplitError(first, 0, "has no number of events, nor has any other file; give them, or `files_per_job`")
     jobs = JobMaker(work, p)
     for files in jobs.groups(work.to_read):
         chunk: list[File] = []

@@ -89,3 +89,13 @@ def test_no_document_is_written_on_a_disk_that_is_nearly_full(home, monkeypatch)
     code, out, err = home.run("xml", "--all")
     assert (code, out) == (1, "")
     assert "nearly full" in err
+
+
+def test_a_prefix_that_nobody_knows_is_refused_with_what_to_write(home):
+    home.add()
+    code, out, error = home.run("xml", "1", "--xpath", "//j:local_job")
+    assert (code, out) == (2, "")
+    assert error == (
+        "jim: XPath '//j:local_job': Undefined namespace prefix; the only prefix is jim, so write "
+        "*[local-name() = 'NAME'] for an element of another namespace\n"
+    )

@@ -19,7 +19,10 @@ from jim.statusdb.xpath_tree import parsed
         ("//jim:local_job['a' > @reason]", "@reason < 'a' compares numbers, and never holds"),
         ("//local_job", "local_job without a prefix finds none of JIM's elements: write jim:local_job"),
         ("//phase/@done", "phase without a prefix is the form of before"),
-        ("//jim:localjob", "jim:localjob: no document has such an element"),
+        ("//jim:localjob", "jim:localjob: no document has such an element; did you mean 'jim:local_job'? (/schema"),
+        ("//jim:xyzzy", "jim:xyzzy: no document has such an element (/schema lists all)"),
+        ("//local-job", "local-job without a prefix is no element of JIM; did you mean 'jim:local_job'?"),
+        ("grid-job", "grid-job without a prefix is no element of JIM; did you mean 'jim:grid_job'?"),
         ("//jim:local_job/@status_", "@status_: no element of JIM has this attribute"),
         ("//jim:local_job[@state='fail']", "@state = 'fail' never holds: the states are completed, "),
     ],
@@ -37,6 +40,7 @@ def test_92_what_can_never_match_is_told(expression, said):
         "//m:mine/@own",
         "//jim:local_job[@updated = '2026-01-31T12:00:00.000Z']",
         "count(//*[@*])",
+        "//histogram/bin | //mine",
     ],
 )
 def test_nothing_is_said_of_what_may_match(expression):

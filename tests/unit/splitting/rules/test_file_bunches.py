@@ -52,7 +52,7 @@ def test_a_bunch_has_files_of_one_place_only():
 
 
 def test_ranges_need_numbers_of_events():
-    with pytest.raises(SplitError, match="b: has no number of events"):
+    with pytest.raises(SplitError, match="b: has no events, or their number is not given"):
         jobs("FileBunches", work(file("a"), file("b", 0)), file_bunch_size=2, event_bunch_size=50)
 
 

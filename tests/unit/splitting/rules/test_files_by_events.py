@@ -1,8 +1,9 @@
 """FilesByEvents: whole files up to so many events. Expected values were worked out by hand from its definition."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
+from jim.splitting.errors import SplitError
 from tests.splitting_work import COST, B, file, jobs, names, work
 from tests.unit.splitting.any_files import SIZES, closed, files
 
@@ -32,9 +33,21 @@ def test_files_of_two_places_never_share_a_job_and_events_are_estimated():
     assert jobs("FilesByEvents", work()) == []
 
 
+def test_files_of_which_none_has_a_number_of_events_are_not_put_into_one_job():
+    unknown = [file(name, events=0) for name in "abc"]
+    with pytest.raises(
+        SplitError, match="a: has no number of events, nor has any other file; give them, or `files_per"
+    ):
+        jobs("FilesByEvents", work(*unknown))
+    assert names(jobs("FilesByEvents", work(*unknown), files_per_job=2)) == ["a b", "c"]
+    assert names(jobs("FilesByEvents", work(*unknown[:1]))) == ["a"]
+    assert names(jobs("FilesByEvents", work(*unknown, file("d", events=5)))) == ["a b c d"]
+
+
 @settings(derandomize=True, deadline=None)
 @given(files(), SIZES)
 def test_every_file_is_in_one_job_and_no_job_is_over_its_limit_unless_one_file_is(those, size):
+    assume(len(those) < 2 or any(file.events for file in those))
     made = jobs("FilesByEvents", closed(those), events_per_job=size)
     assert sorted(file.lfn for job in made for file in job.files) == sorted(file.lfn for file in those)
     assert all(sum(file.events for file in job.files) <= size or len(job.files) == 1 for job in made)
