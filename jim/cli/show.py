@@ -206,6 +206,8 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield "recovery", plain(" ".join(local.recovery))
     for phase in phases(view, job, local.n):
         yield "phase", plain(phase.words())
+    lost = view.store.refused(job.id, local.n)
+    yield "published", counted((word, count) for word, count in lost._asdict().items() if count)
 
 
 def _attempt_row(view: View, attempt: Attempt) -> tuple[object, ...]:

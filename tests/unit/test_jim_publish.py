@@ -60,7 +60,7 @@ def test_a_phase_is_replaced(publish, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [4, 65535, 65536])
 def test_xml_is_kept_byte_for_byte(publish, tmp_path: Path, size: int) -> None:
-    element = (b"<a>\n\0\xff%s \\ </a>" + b"x" * size)[:size]
+    element = b"<a/>" if size == 4 else (b"<a>\n\0\xff%s \\ </a>" + b"x" * size)[:size]
     assert publish("xml", "plot", stdin=element) == (0, "")
     assert stored(tmp_path) == {f"{MARK}.7.pub.plot": element}
 
@@ -149,6 +149,21 @@ def test_help_shows_the_usage(publish, word: str) -> None:
         ("plot", b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "b">]><a/>', "JIM accepts no document type"),
         ("plot", b"<a><b xmlns:j='urn:jim:status:1'/></a>", "the namespace urn:jim:status:1 is JIM's own"),
         ("plot", b"", "no XML on stdin"),
+        ("plot", b"<a>", "not XML: </a> is missing"),
+        ("plot", b"<a><b></a></b>", "not XML: </a> stands where </b> is expected"),
+        ("plot", b"<a/>\n<b/>", "not XML: more than one element"),
+        ("plot", b"<a/></a>", "not XML: </a> ends nothing"),
+        ("plot", b"mean: <a/>", "not XML: text stands outside of the element"),
+        ("plot", b"<a/> more", "not XML: text stands outside of the element"),
+        ("plot", b"<a>R&D</a>", "not XML: & begins no character: write &amp;"),
+        ("plot", b"<a>&nbsp;</a>", "not XML: & begins no character: write &amp;"),
+        ("plot", b"<a b='&c'/>", "not XML: & begins no character: write &amp;"),
+        ("plot", b"<a>1 < 2</a>", "not XML: < begins no element: write &lt;"),
+        ("plot", b"<a b=c/>", "not XML: the tag of <a> is broken"),
+        ("plot", b"<a b='c'", "not XML: the tag of <a> is broken"),
+        ("plot", b"<a></a", "not XML: the tag of an end is broken"),
+        ("plot", b"<a><!-- <b> </a>", 'not XML: "-->" is missing'),
+        ("plot", b"<a><?php x ?></a>", "not XML: JIM accepts no processing instruction"),
     ],
 )
 def test_49_xml_that_is_refused_is_named_in_the_log(
@@ -164,7 +179,20 @@ def test_49_xml_that_is_refused_is_named_in_the_log(
 
 @pytest.mark.parametrize(
     "element",
-    [b"<a>urn:jim:status:1</a>", b"<!-- <b/> --><a><![CDATA[<!DOCTYPE a>]]></a>", b'<a xmlns="urn:jim:status:10"/>'],
+    [
+        b"<a>urn:jim:status:1</a>",
+        b"<!-- <b/> --><a><![CDATA[<!DOCTYPE a>]]></a>",
+        b'<a xmlns="urn:jim:status:10"/>',
+        b"<?xml version='1.0' encoding='UTF-8' ?>\r\n\t<a\n b = '>/\"' c=\"it's\"\t></a >\n<!-- & < > -->\n",
+        b"\xef\xbb\xbf<a/>",
+        b"<a b='&lt;' c=\"&#62;&amp;\" d=''><e f='&quot;g'/></a>",
+        b"<a><!-- & </b> <c --><b:c-d.e_f>&#38;&#x26;&lt;&apos; ]] > '\"</b:c-d.e_f><g/></a>",
+        b"<a><![CDATA[ & <b> ]] > </c> ]]>x<![CDATA[]]></a>",
+        "<größe µ='Ω'>é日本</größe>".encode(),
+        "<?xml version='1.0' encoding='ISO-8859-1'?><a é='ü'>ß</a>".encode("latin-1"),
+        "<a>㰀&#60;</a>".encode("utf-16"),
+        b"<a>" + b"<b>x</b>" * 8000 + b"</a>",
+    ],
 )
 def test_what_only_looks_like_it_is_published(publish, tmp_path: Path, element: bytes) -> None:
     assert publish("xml", "plot", stdin=element) == (0, "")

@@ -296,3 +296,11 @@ def test_more_attempts_than_usual_are_told_as_such(home):
     home.add()
     home.store.set_local_job(1, 0, spent=6)
     assert "attempts     6 spent: a rule allows more than 3\n" in home.out("show", "1.0")
+
+
+def test_publications_that_were_refused_or_came_too_late_are_counted(home):
+    home.add()
+    assert "published" not in home.out("show", "1.0")
+    home.store.count_refused(1, 0, refused=2)
+    home.store.count_refused(1, 0, dropped=1)
+    assert "published    2 refused, 1 dropped\n" in home.out("show", "1.0")
