@@ -75,7 +75,12 @@ def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[U
     learned = learn(used)
     wanted = _wanted(learned, found.request, site)
     if not wanted:
-        return found
+        idle = site.sizing.learn and learned.cpu and not (_is_sized(found.request) or _target(site))
+        return (
+            _told(found, f"{learned.words()}; without sizing.recommended_cpu_seconds, JIM learns no sizes")
+            if idle
+            else found
+        )
     request = {**found.request, **wanted}
     try:
         how = size(
@@ -94,13 +99,20 @@ def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[U
 def _wanted(learned: Learned, request: Any, site: Site) -> dict[str, float | int]:
     """Return the attributes that learning gives; none that the request has, and none without effect."""
     wanted: dict[str, float | int] = {}
-    sized = request.get("cpu_seconds_per_event") or request.get("events_per_job")
-    target = site.sizing.recommended_cpu_seconds or site.sizing.most_cpu_seconds
-    if learned.cpu and learned.cpu.high > 0 and target and not sized:
+    if learned.cpu and learned.cpu.high > 0 and _target(site) and not _is_sized(request):
         wanted["cpu_seconds_per_event"] = float(f"{learned.cpu.high:.3g}")
     if learned.memory and not request.get("memory_mb"):
         wanted["memory_mb"] = min(_memory(learned.memory), site.most_memory_mb(request.get("queue")))
     return wanted
+
+
+def _is_sized(request: Any) -> bool:
+    return bool(request.get("cpu_seconds_per_event") or request.get("events_per_job"))
+
+
+def _target(site: Site) -> int:
+    """Return how much CPU time a local job is to take; 0: the site does not say."""
+    return site.sizing.recommended_cpu_seconds or site.sizing.most_cpu_seconds
 
 
 def _memory(seen: Quartiles) -> int:

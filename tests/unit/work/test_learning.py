@@ -85,6 +85,19 @@ def test_without_a_time_that_the_site_recommends_the_rule_of_thumb_stays():
     assert found.request["memory_mb"] == 1000
 
 
+def test_who_switched_learning_on_is_told_what_else_it_needs():
+    used = [each._replace(memory_mb=None) for each in USED]
+    told = (
+        "used 0.25 | 0.3 | 0.35 s of CPU per event (quartiles); without sizing.recommended_cpu_seconds, JIM learns no"
+    )
+    found = sized(used, recommended=0)
+    assert told in found.size.why
+    assert "cpu_seconds_per_event" not in found.request
+    assert "recommended_cpu" not in sized(used, recommended=0, learned=False).size.why
+    assert "recommended_cpu" not in sized(used, recommended=0, events_per_job=7).size.why
+    assert "recommended_cpu" not in sized(used[:3], recommended=0).size.why
+
+
 def test_it_asks_for_no_more_memory_than_the_site_allows():
     assert sized(batch=Batch(most_memory_mb=900)).request["memory_mb"] == 900
 
