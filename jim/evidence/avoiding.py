@@ -20,6 +20,7 @@ FIRST_SECONDS, MOST_SECONDS = 3600.0, 86_400.0
 TRIAL_SECONDS = 3600.0  # without a result, another attempt may try
 TRIAL = "trial."  # begins the names of trials
 SPARED_AT_MOST = 10  # attempts of a piece that do not count; further ones do
+LEFT_AT_ONCE = 3  # attempts of a piece that are sent anew at once if a wrapper has left; further ones wait
 
 
 @dataclass(frozen=True, slots=True)

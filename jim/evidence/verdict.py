@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jim.evidence.avoiding import LEFT_AT_ONCE, SPARED_AT_MOST
 from jim.evidence.exit_record import ADVICE, FATAL, HOLD, RECOVERABLE, SUCCESS, ExitRecord
 from jim.evidence.reasons import end_of, reason
 from jim.model import NO_REASON, NOTHING, Kind, Observation, Reason, State, Witness
@@ -131,12 +132,16 @@ def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> V
     return Verdict(State.FAILED, lost, Witness.FENCE, again=True)
 
 
-def of_left(host: str, *, spared: bool, cancelled: bool) -> Verdict:
-    """Judge an attempt that is fenced, and whose wrapper has left a host that JIM avoids; it has waited there."""
+def of_left(host: str, *, before: int, cancelled: bool) -> Verdict:
+    """Judge an attempt that is fenced, and whose wrapper has left a host that JIM avoids; it has waited there.
+
+    `before` earlier attempts do not count. If the batch system goes on choosing that host, the next one waits longer.
+    """
     if cancelled:
         return of_lost(None, cancelled=True)
     found = reason(Kind.AVOIDED, {"host": host})
-    return Verdict(State.FAILED, found, Witness.FENCE, again=True, spent=not spared, at_once=True)
+    spent, at_once = before >= SPARED_AT_MOST, before < LEFT_AT_ONCE
+    return Verdict(State.FAILED, found, Witness.FENCE, again=True, spent=spent, at_once=at_once)
 
 
 def of_waiting_in_vain(told: str, *, cancelled: bool) -> Verdict:

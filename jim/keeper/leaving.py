@@ -45,9 +45,10 @@ def left(keeper: Keeper, attempt: Attempt, host: str) -> None:
         return
     key = attempt.grid, attempt.k, attempt.idx
     with keeper.store.transaction():
-        if spared := keeper.store.spared(attempt.grid, attempt.n) < SPARED_AT_MOST:
+        before = keeper.store.spared(attempt.grid, attempt.n)
+        if before < SPARED_AT_MOST:
             keeper.store.spare(key, attempt.n, host)
         else:
             keeper.store.count_in(key)
         wish = judging.cancelled(keeper, attempt.grid, attempt.n)
-        judging.record(keeper, key, verdict.of_left(host, spared=spared, cancelled=wish))
+        judging.record(keeper, key, verdict.of_left(host, before=before, cancelled=wish))

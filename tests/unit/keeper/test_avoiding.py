@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from datetime import datetime
 
 import pytest
 
@@ -96,6 +98,11 @@ def test_wrappers_leave_and_each_attempt_is_fenced_before_the_next(world):
     for attempt in attempts:
         claim = world.keeper.directory(grid) / f"s{attempt.k}" / "claim.1"
         assert "fence" in claim.read_text().split()
+    ends = [datetime.fromisoformat(attempt.updated).timestamp() for attempt in attempts]
+    apart = [round(later - sooner) for sooner, later in itertools.pairwise(ends)]
+    assert max(apart[:3]) < 65, "three are sent anew at once: the wrapper has waited for a minute"
+    assert apart[3:10] == sorted(apart[3:10]), "then the batch system goes on choosing that host, and JIM waits longer"
+    assert apart[9] > 500
 
 
 def ran_elsewhere(world):
