@@ -168,8 +168,22 @@ class ComputingElement:
 
     def got(self, place: Path, job: str) -> Path:
         """Fetch a job's outputs, once A-REX's information says that it has ended; give their directory."""
-        words = ("arcget", "-j", str(place / "jobs"), "-k", self.urls[job])
-        until(lambda: self.client(*words, cwd=place, check=False) and (place / job).is_dir(), "arcget finds it ended")
+        words = ["arcget", "-j", str(place / "jobs"), "-k", self.urls[job]]
+        told = ""
+
+        def fetched() -> bool:
+            nonlocal told
+            shutil.rmtree(place / job, ignore_errors=True)  # of a download that broke off
+            done = subprocess.run(
+                [str(LAB / "client"), *words], capture_output=True, text=True, timeout=300, cwd=place, check=False
+            )
+            told = done.stdout + done.stderr
+            return done.returncode == 0 and (place / job).is_dir()
+
+        try:
+            until(fetched, "arcget brings the outputs of what has ended")
+        except AssertionError as late:
+            raise AssertionError(f"{late}; its last words: {told}") from late
         return place / job
 
     # What comes in between

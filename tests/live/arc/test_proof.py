@@ -70,8 +70,10 @@ def test_cancel(ce, submitted):
 def test_hello(ce, submitted, code):
     job, place = submitted.bad if code else submitted.good
     ce.until(job, "FINISHED")
+    said = "".join(f"<{word}>\n" for word in WORDS) + "input\n"
+    assert (LAB / f"session/{job}/out").read_text() == said
     got = ce.got(place, job)
-    assert (got / "out").read_text() == "".join(f"<{word}>\n" for word in WORDS) + "input\n"
+    assert (got / "out").read_text() == said
     assert ((got / "err").read_text(), (got / "result").read_text()) == ("oops\n", "42\n")
     assert sorted(each.name for each in got.iterdir()) == ["err", "out", "result"]
     assert ("LRMS error: (9) 1 of 1 local job failed: exit 9" in ce.failure(job)) == bool(code)
