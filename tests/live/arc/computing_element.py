@@ -50,7 +50,7 @@ class ComputingElement:
         """Write the site file, and let the next keeper read it."""
         (self.state / "site.toml").write_text(text)
         self.own(self.state / "site.toml")
-        self.kill("run_grid_job keeper")
+        self.kill(f"run_grid_job keeper {self.state}")
 
     def own(self, file: Path) -> Path:
         shutil.chown(file, USER, USER)
@@ -243,7 +243,7 @@ class ComputingElement:
 
     def close(self) -> None:
         self.as_root("arc", "unregister")
-        self.kill("run_grid_job keeper", "jim.localbatch --area")
+        self.kill(f"run_grid_job keeper {self.state}", f"jim.localbatch --area {self.state}")
 
     def kill(self, *words: str) -> None:
         """Kill the account's processes with these words in their command lines."""

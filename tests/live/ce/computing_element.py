@@ -200,7 +200,7 @@ class ComputingElement:
     def close(self) -> None:
         self.run("condor_rm", "-all", as_root=True, check=False)
         self.jim("ce", "unregister", as_root=True)
-        self.kill("run_grid_job keeper", "jim.localbatch --area", str(self.state / "work"))
+        self.kill(f"run_grid_job keeper {self.state}", f"jim.localbatch --area {self.state}", str(self.state / "work"))
 
 
 def quoted(*words: str) -> str:

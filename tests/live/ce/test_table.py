@@ -52,7 +52,7 @@ def test_20000_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
     setup = ce.place / "setup.sh"
     setup.write_text(pythia())
     ce.site_file(f'{SITE}[payload]\nsetup = "{setup}"\n')
-    ce.kill("run_grid_job keeper")
+    ce.kill(f"run_grid_job keeper {ce.state}")
     place, before = ce.directory(), ce.jobs()
     job = ce.submit(
         place,
@@ -78,7 +78,7 @@ def test_20000_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
     assert sum(each.count(b"\n") for each in events) >= 20_000
     assert (place / "mass.svg").read_text().startswith("<svg")
     ce.site_file(SITE)
-    ce.kill("run_grid_job keeper")
+    ce.kill(f"run_grid_job keeper {ce.state}")
 
 
 def _line(place: Path) -> str:
