@@ -18,6 +18,7 @@ LEAST = 3  # attempts, and pieces
 WITHIN_SECONDS = 3600.0
 TIMES = 10  # quick: less than a tenth of what good attempts take
 QUICK_SECONDS = 60.0  # if no attempt has ended well
+LEAST_QUICK_SECONDS = 1.5  # worker nodes tell whole seconds: what fails at once may seem to take one
 LOOKED_AT = 20  # the last attempts elsewhere
 MOST = 1 / 4  # of the hosts; if more are suspected, they testify against each other
 # A person or JIM itself ended these attempts: they say nothing about the host.
@@ -108,7 +109,7 @@ def _quick(hosts: Iterable[Sequence[Tried]]) -> dict[int, float]:
         for each in those:
             if each.good:
                 good.setdefault(each.grid, []).append(each.seconds)
-    return {grid: median(seconds) / TIMES for grid, seconds in good.items()}
+    return {grid: max(LEAST_QUICK_SECONDS, median(seconds) / TIMES) for grid, seconds in good.items()}
 
 
 def _row(those: Iterable[Tried], quick: Mapping[int, float]) -> list[Tried]:

@@ -1,8 +1,9 @@
 """Finds black holes, has wrappers and the batch system avoid them, and spares local jobs what those have eaten.
 
-A worker judges the hosts after each failure of an attempt; the loop stores what it has found. The order of the steps
-is free: the file `avoid` and the exclusion of hosts only decide where attempts run, and every attempt that a wrapper
-has left is fenced before the next one (`leaving.py`). A keeper that was killed judges anew when it starts.
+A worker judges the hosts after each failure of an attempt, and before a grid job with failures ends; the loop stores
+what it has found. The order of the steps is free: the file `avoid` and the exclusion of hosts only decide where
+attempts run, and every attempt that a wrapper has left is fenced before the next one (`leaving.py`). A keeper that was
+killed judges anew when it starts.
 """
 
 from __future__ import annotations
@@ -45,18 +46,17 @@ class Judged(NamedTuple):
     avoided: Mapping[str, Avoided]
     excluded: tuple[str, ...]  # those that a batch system may be told
     eaten: Mapping[Key, str]  # attempts that black holes have eaten, with the hosts
-    failures: int  # that are judged
+    asked: int  # the latest question that this answers
     seconds: float  # that this took
     trouble: str = ""
 
 
 class Avoiding:
-    """The move that judges hosts, at once after a failure, and now and then for an hour."""
+    """The move that judges hosts: after failures, before grid jobs with failures end, and for an hour now and then."""
 
     def __init__(self) -> None:
         self._known: Mapping[str, Avoided] | None = None  # as stored
         self._next, self._judge_until = 0.0, 0.0
-        self._failures = -1  # those that are judged
 
     def __call__(self, keeper: Keeper) -> None:
         """Fence attempts whose wrappers have left a host; let a worker judge the hosts, if it is time."""
@@ -65,12 +65,12 @@ class Avoiding:
             self._known = avoiding.stored(keeper.store.fact(FACT))
             self._judge_until = keeper.clock.boot() + AFTER_FAILURE_SECONDS
             keeper.hosts.avoided = _excluded(keeper.store, self._known)
-        now, new = keeper.clock.boot(), keeper.hosts.failures > self._failures
+        now, new = keeper.clock.boot(), keeper.hosts.asked > keeper.hosts.judged
         if not keeper.workers.ready(KEY) or (now < self._next and not new):
             return
         if new:
             self._judge_until = now + AFTER_FAILURE_SECONDS
-        work = partial(_judge, keeper, self._known, keeper.hosts.failures, evidence=now <= self._judge_until)
+        work = partial(_judge, keeper, self._known, keeper.hosts.asked, evidence=now <= self._judge_until)
         done, failed = partial(self._judged, keeper), partial(self._not_judged, keeper)
         keeper.workers.start(Errand(KEY, work, done, failed, heeds=(Exception,)))
 
@@ -81,21 +81,21 @@ class Avoiding:
             for key, host in islice(found.eaten.items(), AT_ONCE):
                 spare(keeper, key, host)
         self._say(self._known or {}, found)
-        self._known, self._failures, keeper.hosts.avoided = found.avoided, found.failures, found.excluded
-        self._next = keeper.clock.boot() + (0.0 if len(found.eaten) > AT_ONCE else EVERY_SECONDS)
+        self._known, keeper.hosts.avoided = found.avoided, found.excluded
         keeper.workers.wait(KEY, REST * found.seconds)
-        self._let_end(keeper)
+        if len(found.eaten) > AT_ONCE:  # the next judgement spares more, and no grid job of theirs ends before
+            return
+        self._next = keeper.clock.boot() + EVERY_SECONDS
+        self._let_end(keeper, found.asked)
 
     def _not_judged(self, keeper: Keeper, error: BaseException) -> None:
         """Hold up no end for ever: failures are then what they would be without a judgement."""
         log.warning("the hosts cannot be judged just now: %s", error)
-        self._failures = keeper.hosts.failures
-        self._let_end(keeper)
+        self._let_end(keeper, keeper.hosts.asked)
 
-    def _let_end(self, keeper: Keeper) -> None:
-        keeper.hosts.unjudged = keeper.hosts.failures > self._failures
-        if not keeper.hosts.unjudged:
-            keeper.looks.wake(JUDGED)
+    def _let_end(self, keeper: Keeper, asked: int) -> None:
+        keeper.hosts.judged = asked
+        keeper.looks.wake(JUDGED)
 
     def _say(self, before: Mapping[str, Avoided], found: Judged) -> None:
         if found.trouble:
@@ -107,7 +107,7 @@ class Avoiding:
             log.info("%s is no longer avoided", host)
 
 
-def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evidence: bool) -> Judged:
+def _judge(keeper: Keeper, known: Mapping[str, Avoided], asked: int, *, evidence: bool) -> Judged:
     """Judge all hosts, and have wrappers avoid the condemned ones. Runs in a worker, with its own reader."""
     began, now, trouble = keeper.clock.boot(), seconds_of(keeper.clock.utc()) or 0.0, ""
     orders: list[Order] = []
@@ -117,7 +117,7 @@ def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evide
         trouble = str(error)
     if not evidence and not known and not orders:
         avoid.write(keeper.site.work, ())
-        return Judged({}, (), {}, failures, 0.0, trouble)
+        return Judged({}, (), {}, asked, 0.0, trouble)
     with closing(keeper.store.reader()) as store:
         tried = tried_lately(store, now)
         ordering = avoid.orders_of(orders, {each.host for each in tried})
@@ -133,7 +133,7 @@ def _judge(keeper: Keeper, known: Mapping[str, Avoided], failures: int, *, evide
     except (OSError, JimError) as error:  # the batch system is told all the same
         trouble = f"wrappers cannot be told: {error}"
     left = {key: host for key, host in eaten.items() if key not in spared}
-    return Judged(found, excluded, left, failures, keeper.clock.boot() - began, trouble)
+    return Judged(found, excluded, left, asked, keeper.clock.boot() - began, trouble)
 
 
 def _excluded(store: Store, found: Mapping[str, Avoided]) -> tuple[str, ...]:

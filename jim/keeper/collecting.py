@@ -44,7 +44,8 @@ def collect(keeper: Keeper, job: GridJob) -> float:
         finish(keeper, job.id, {})
         return AT_ONCE
     if job.step in BEFORE and _all_ended(keeper, job):
-        if keeper.hosts.unjudged and keeper.store.counts(job.id).get(State.FAILED):  # a black hole may have eaten some
+        # A black hole may have eaten some.
+        if keeper.store.counts(job.id).get(State.FAILED) and keeper.hosts.hold_up(job.id):
             return keeper.looks.wait_for(JUDGED, job.id)
         job = _begun(keeper, job)
     if job.step is not Step.COLLECTING:

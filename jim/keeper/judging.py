@@ -91,8 +91,7 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
             _move_on(keeper, job, verdict, decision)
         keeper.doubts.pop(key, None)
         if verdict.state is State.FAILED and attempt.host and keeper.store.has_started_off(attempt.host):
-            keeper.hosts.failures += 1
-            keeper.hosts.unjudged = True
+            keeper.hosts.ask()
     if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 

@@ -32,8 +32,23 @@ class Hosts:
 
     avoided: tuple[str, ...] = ()  # submissions exclude these
     not_excluded: set[str] = field(default_factory=set)  # nor these: a submission that excluded them was refused
-    failures: int = 0  # of attempts on hosts, while more than one host is known
-    unjudged: bool = True  # such a failure may be a host's fault, and the hosts are not judged yet
+    asked: int = 0  # how often a judgement was wanted: after each failure that may be the fault of a host
+    judged: int = -1  # of these, how many the last judgement answers
+    ends: dict[int, int] = field(default_factory=dict)  # the judgements that grid jobs wait for, as numbers of `asked`
+
+    def ask(self) -> int:
+        """Want the hosts to be judged by all that is stored; return the number of this judgement."""
+        self.asked += 1
+        return self.asked
+
+    def hold_up(self, grid: int) -> bool:
+        """Tell whether the end of a grid job is to wait for a judgement: its last good ends may be what was lacking."""
+        if grid not in self.ends:
+            self.ends[grid] = self.ask()
+        if self.ends[grid] > self.judged:
+            return True
+        del self.ends[grid]
+        return False
 
     @property
     def excluded(self) -> tuple[str, ...]:

@@ -22,7 +22,9 @@ def test_a_host_that_eats_jobs_is_avoided(lab, make_site):
     shown = json.loads(site.jim("show", str(job), "--json"))
     assert shown["counts"] == {"completed": PIECES}
     eaten = list(site.ledger.glob("*.hole"))
-    assert 3 <= len(eaten) <= 3 + 2 * 4, "three, and what has come to its four processors until the keeper judged"
+    # Mostly three, and what has come to its four processors until the keeper judged. If one took a second by the clock,
+    # the others must first have run for ten, or have ended: until then it eats what these did not get.
+    assert 3 <= len(eaten) <= PIECES - 3 * 4
     ended = list(site.ledger.glob("*.end"))
     assert len(ended) == PIECES, "each piece was done once"
     (hole,) = [each for each in json.loads(site.jim("hosts", "--json")) if each["avoided"]]

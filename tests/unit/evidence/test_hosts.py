@@ -102,6 +102,11 @@ def test_without_a_good_one_quick_is_less_than_a_minute(seconds: float, is_hole:
     assert names([*failures("hole", 1000, 1005, 1010, seconds=seconds), *running]) == ["hole"] * is_hole
 
 
+@pytest.mark.parametrize(("seconds", "is_hole"), [(1, True), (2, False)])
+def test_what_fails_at_once_may_be_told_as_one_second(seconds: float, is_hole: bool) -> None:
+    assert bool(black_holes([*failures("hole", 1000, 1001, 1002, seconds=seconds), *fine(6, seconds=8)])) is is_hole
+
+
 def test_failures_everywhere_are_the_fault_of_the_job() -> None:
     everywhere = [each for at in range(8) for each in failures(f"host{at}", 1000, 1005, 1010)]
     assert names(everywhere) == []

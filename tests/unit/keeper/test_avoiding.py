@@ -158,6 +158,23 @@ def test_the_end_of_a_grid_job_waits_until_its_failures_are_judged(world):
     assert world.store.counts(1) == {State.COMPLETED: 15}
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_end_of_a_grid_job_waits_until_its_last_good_ends_have_testified(world, killed):
+    """They end just before the hosts would be judged once more."""
+    world.submit(6)
+    on = farm(world, good=0)
+    on.nodes = [Node("hole0", 1.0, code=3), *(Node(f"wn{n}", 11.0) for n in range(3))]
+    while on.tried["hole0"] < 3 or on.nodes[0].has:
+        on.second()
+    on.second()
+    assert world.store.fact("avoided") == ""
+    if killed:
+        world.restart()
+    on.until_finished()
+    assert world.store.counts(1) == {State.COMPLETED: 6}
+    assert on.tried["hole0"] == 3
+
+
 def test_a_keeper_that_is_killed_again_and_again_spares_each_attempt_once(world):
     world.submit(60)
     on = farm(world)
