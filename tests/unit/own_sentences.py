@@ -22,6 +22,7 @@ JUSTIFIED = {
     "jim/evidence/transitions.py: re.search(f'(?!(?<=\\\\d)\\\\d){re.escape(words)}(?!(?<=\\\\d)\\\\d)', reason, "
     "re.IGNORECASE)": "a person's search: `jim retry --reason`",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
+    "jim/statusdb/xml.py: 'namespace prefix' in str(error)": "a sentence of libxml2's",
     "jim/site/sections.py: re.fullmatch(rule.words, value)": "a pattern, called words",
 }
 
