@@ -108,9 +108,10 @@ def read_about(path: Path) -> dict[str, Any]:
 
 def store(output: Output, target: Path, nonce: str) -> Path:
     """Copy an output under a hidden name, verify it, and name it; return the path. Runs in a worker."""
-    if _is_there(output, target):
-        return target
     hidden = target.with_name(f".{target.name}.{nonce}")
+    if _is_there(output, target):
+        hidden.unlink(missing_ok=True)  # of a keeper that was killed before it did that
+        return target
     left = exit_record.Output(output.bytes, output.sha256, output.name)
     place = Path(output.place.removesuffix(f"/{output.name}"))
     try:
