@@ -183,7 +183,7 @@ def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, 
     def killing(*arguments, **more):
         real(*arguments, **more)
         last = arguments[-1]
-        path = Path(os.readlink(f"/proc/self/fd/{last}") if isinstance(last, int) else last)
+        path = Path(f"/proc/self/fd/{last}").readlink() if isinstance(last, int) else Path(last)
         if path.parent == store:
             raise Killed
 
