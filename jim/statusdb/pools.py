@@ -43,6 +43,13 @@ class Pools(Tasks):
         names = ", ".join(f"{name} = ?" for name in columns)
         self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
 
+    def are_looked_at(self, when: Mapping[tuple[int, int], str]) -> None:
+        """Record when sources were looked at that have shown nothing new: nobody has to do anything about that."""
+        with self.transaction():
+            self.db.executemany(
+                "UPDATE source SET looked = ? WHERE task = ? AND k = ?", [(at, *key) for key, at in when.items()]
+            )
+
     def groups(self, task: int) -> list[Group]:
         """Return the groups of a task."""
         return [Group(*row) for row in self.db.execute("SELECT * FROM pool_group WHERE task = ? ORDER BY grp", (task,))]

@@ -119,6 +119,9 @@ class TaskStore(Protocol):
     def set_source(self, task: int, k: int, **columns: Any) -> None:
         """Record what is known of a source."""
 
+    def are_looked_at(self, when: Mapping[tuple[int, int], str]) -> None:
+        """Record when sources (task, k) were looked at that have shown nothing new."""
+
     def groups(self, task: int) -> list[Group]:
         """Return the groups of a task."""
 

@@ -25,6 +25,8 @@ NEVER = float("inf")
 STORED_AT_ONCE = 500
 CHANGED_AT_ONCE = 100
 WAITS_KEPT = 5  # files that wait, of which people are told
+NOTED_SECONDS = 10.0  # looks that show nothing new are written down together, as often as that
+BUSY_SECONDS = 1.0
 T = TypeVar("T")
 
 
@@ -34,6 +36,8 @@ class Looking:
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], float] = {}  # seconds since boot of the next look at each source
         self._memories: dict[tuple[int, int], Memory] = {}  # of directories
+        self._quiet: dict[tuple[int, int], str] = {}  # when sources were looked at that show nothing new
+        self._noted = 0.0  # when such looks were last written down, in seconds since boot
 
     def look(self, keeper: Keeper, task: Task) -> float:
         """Look at each source whose time has come; return when to ask again."""
@@ -48,7 +52,7 @@ class Looking:
 
     def _look(self, keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any]) -> float:
         key = ("task look", task.id, source.k)
-        if source.closed or keeper.workers.busy(key) or (source.upstream and source.looked):
+        if source.closed or (source.upstream and (source.looked or keeper.workers.busy(key))):
             return NEVER
         if source.upstream:
             catch_up(keeper, task, source)
@@ -56,20 +60,40 @@ class Looking:
         due = max(self._next.get(key[1:], 0.0), keeper.workers.due(key))
         if due > keeper.clock.boot():
             return due
-        self._next[key[1:]] = keeper.clock.boot() + float(spec.get("every_seconds") or 0)
+        every = float(spec.get("every_seconds") or 0)
+        if keeper.workers.busy(key):
+            return keeper.clock.boot() + max(every, BUSY_SECONDS)
+        self._next[key[1:]] = keeper.clock.boot() + every
         memory = self._memories.setdefault(key[1:], Memory())
         work = partial(_work, keeper, task.id, source, spec, memory)
-        done, failed = partial(_found, keeper, task, source), partial(_not_found, keeper, task, source)
-        return keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
+        done, failed = partial(self._found, keeper, task, source), partial(_not_found, keeper, task, source)
+        keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
+        return keeper.clock.boot() + max(every, BUSY_SECONDS)
+
+    def _found(self, keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
+        """Store what was found; a look that shows nothing new gives its task no turn, and is written down later."""
+        self._quiet.pop((task.id, source.k), None)
+        if _is_as_before(source, found):
+            self._quiet[task.id, source.k] = keeper.clock.utc()
+        else:
+            _found(keeper, task, source, found)
+
+    def note(self, keeper: Keeper) -> None:
+        """Write down the looks that have shown nothing new."""
+        if self._quiet and keeper.clock.boot() >= self._noted + NOTED_SECONDS:
+            keeper.store.are_looked_at(self._quiet)
+            self._quiet, self._noted = {}, keeper.clock.boot()
 
 
 def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
     """Look at a source; None: nothing can have changed. Runs in a worker."""
     if spec["kind"] == "events":
         return events.look(spec)
+    found = LISTED[spec["kind"]](spec, keeper.site) if spec["kind"] != "directory" else Found()
+    if spec["kind"] != "directory" and not found.new:
+        return found
     with closing(keeper.store.reader()) as store:
         if spec["kind"] != "directory":
-            found = LISTED[spec["kind"]](spec, keeper.site)
             return replace(found, new=[each for each in found.new if store.item_named(task, each.name) is None])
         return directory.look(spec, memory, store.known_items(task), source.device, keeper.clock.boot())
 
@@ -80,6 +104,13 @@ LISTED: dict[str, Callable[[Mapping[str, Any], Site], Found]] = {
     "command": lambda source, _: command.look(source),
     "dataset": dataset.look,
 }
+
+
+def _is_as_before(source: Source, found: Found | None) -> bool:
+    """Tell whether a look has shown only what the look before had shown."""
+    if not source.looked or source.reason or source.waits:
+        return False
+    return found is None or found == Found(device=source.device)
 
 
 def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:

@@ -31,6 +31,7 @@ class Tasks:
 
     def __call__(self, keeper: Keeper) -> None:
         """Give each task that has changed or is due its turn."""
+        self.looking.note(keeper)
         due = self._due = self._all(keeper) if self._due is None else self._due
         changes = keeper.store.changes()
         if changes != self._changes:
@@ -55,10 +56,6 @@ class Tasks:
 
     def _all(self, keeper: Keeper) -> dict[int, float]:
         return {task.id: 0.0 for task in keeper.store.tasks()}
-
-    def soonest(self) -> float:
-        """Return when the next task is due, in seconds since boot."""
-        return min((self._due or {}).values(), default=NEVER)
 
     def _turn(self, keeper: Keeper, number: int) -> float:
         """Do what is to be done for one task. Its faults delay no other one."""

@@ -13,8 +13,9 @@ from jim.errors import BadRequest, JimError
 from jim.keeper.workers import Workers
 from jim.site.file import General
 from jim.statusdb.task_rows import TaskState
+from jim.tasks.moves import Tasks
 from jim.tasks.sources import command
-from tests.unit.tasks.ground import SH, Ground
+from tests.unit.tasks.ground import SH, Ground, a_list
 
 TEXT = """\
 [[task]]
@@ -217,3 +218,23 @@ def test_sources_that_hang_hold_up_no_other_source_and_nothing_else():
     finally:
         stop.set()
         workers.stop()
+
+
+def test_a_look_that_shows_nothing_new_gives_no_turn_and_is_told_of_later(ground, tmp_path, monkeypatch):
+    """A site may have a hundred tasks that wait: what they look at in vain must cost next to nothing."""
+    file = a_list(tmp_path, "/data/1", closed=False)
+    ground.start(TEXT % (SH, f'list = "{file}"', 1))
+    ground.until(lambda: ground.counts("pieces").get("ready") or ground.batch.tasks)
+    ground.work()
+    ground.go(40, 2.0)
+    before, turns = ground.store.sources(1)[0].looked, []
+    move = ground.move(Tasks)
+    turn = move._turn
+    monkeypatch.setattr(move, "_turn", lambda keeper, number: (turns.append(number), turn(keeper, number))[1])
+    ground.go(60, 5.0)
+    assert 28 <= len(turns) <= 33, "300 s, a look each 10 s"
+    assert ground.store.sources(1)[0].looked > before
+    with file.open("a") as lines:
+        lines.write("/data/2\nclosed\n")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"/data/1": 1, "/data/2": 1}
