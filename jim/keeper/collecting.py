@@ -83,7 +83,9 @@ def end_unsent(keeper: Keeper, job: GridJob) -> bool:
 
 def _all_ended(keeper: Keeper, job: GridJob) -> bool:
     if job.step in UNSPLIT:  # nothing was sent yet: only a cancel or a failed split ends it here
-        return bool(job.outcome) or (job.wish == Verb.CANCEL and not keeper.workers.busy(("split", job.id)))
+        # A split that still runs comes too late, and may never end; but what looks it up makes its directory.
+        splits = job.step is Step.RESOLVED or not keeper.workers.busy(("split", job.id))
+        return bool(job.outcome) or (job.wish == Verb.CANCEL and splits)
     return all(state.final for state in keeper.store.counts(job.id))
 
 

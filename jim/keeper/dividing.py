@@ -170,7 +170,7 @@ def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piec
     chunk, last = found
     if pieces.torn:
         return  # the pieces before could not be stored: the next round splits anew
-    if keeper.store.grid_job(job.id).wish == Verb.CANCEL:
+    if _too_late(keeper, job):
         return  # the stored pieces do not count yet, and are dropped
     if not chunk and not pieces.stored:
         _failed(keeper, job, BadRequest(f"job type {job.job_type} makes no local job of this request"))
@@ -183,6 +183,15 @@ def _store(keeper: Keeper, job: GridJob, pieces: _Pieces, found: tuple[list[Piec
     keeper.store.add_pieces(job.id, pieces.stored, chunk)
     pieces.torn = False
     pieces.stored += len(chunk)
+
+
+def _too_late(keeper: Keeper, job: GridJob) -> bool:
+    """Tell whether a cancel has ended a grid job, or is about to, while a worker was still at it."""
+    try:
+        now = keeper.store.grid_job(job.id)
+    except UnknownJob:  # it was removed, too
+        return True
+    return now.wish == Verb.CANCEL or now.step is not job.step
 
 
 def _store_last(keeper: Keeper, job: GridJob, stored: int, chunk: list[Piece]) -> None:
@@ -206,6 +215,8 @@ def _failed(keeper: Keeper, job: GridJob, error: BaseException) -> None:
 
     Any other error fails the grid job, without any pieces of the split.
     """
+    if _too_late(keeper, job):
+        return
     if isinstance(error, OSError | NotReadable):
         keeper.store.set_grid_job(job.id, **keeper.next_try(("split", job.id)), reason=str(error))
         return

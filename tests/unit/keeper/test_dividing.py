@@ -10,6 +10,7 @@ from jim import request
 from jim.doors import inbox
 from jim.errors import DiskFull
 from jim.keeper import dividing
+from jim.keeper.workers import NEVER
 from jim.model import Step
 from jim.site.settings import Sizing
 
@@ -123,3 +124,33 @@ def test_what_runs_code_of_the_site_has_threads_of_its_own(world, monkeypatch):
     assert apart(job_type="mysite.tsp") == [True]
     world.keeper.site = world.site._replace(site=world.site.site._replace(steps=("mysite.tax",)))
     assert apart() == [True]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_cancel_ends_a_grid_job_whose_split_hangs(world, monkeypatch, removed):
+    workers, start, hanging = world.keeper.workers, world.keeper.workers.start, []
+
+    def hang(errand):
+        if errand.key != ("split", 1) or world.store.grid_job(1).step is not Step.RESOLVED:
+            return start(errand)
+        hanging.append(errand)
+        workers._busy.add(errand.key)
+        return NEVER
+
+    monkeypatch.setattr(workers, "start", hang)
+    grid = world.submit(5)
+    world.until(lambda: hanging)
+    world.wish("cancel", str(grid))
+    world.until(lambda: world.finished(grid))
+    assert world.store.grid_job(grid).outcome == "killed"
+    if removed:
+        world.wish("remove", str(grid))
+        world.until(lambda: not world.store.grid_jobs())
+    (errand,) = hanging
+    errand.done(errand.work())  # it wakes up
+    errand.failed(OSError("the disk is full"))
+    errand.failed(ValueError("odd"))
+    assert world.store.local_jobs(grid) == []
+    assert [(job.step, job.outcome, job.reason) for job in world.store.grid_jobs()] == (
+        [] if removed else [(Step.FINISHED, "killed", "cancelled")]
+    )
