@@ -11,12 +11,12 @@ from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Task, TaskState, Wave
 
 RECOVER = "recover"  # no wish: it writes a request
-OUTSIDE = "its items would be worked on outside of the task"
+RECOVERS = "use 'jim task recover {task}'"  # else its items would be worked on outside of the task
 WHY_NOT = {
-    Verb.RESPLIT: f"resplit is not possible: {OUTSIDE}",
-    Verb.EDIT: "edit is not possible: the task says what its pieces ask for",
+    Verb.RESPLIT: RECOVERS,
+    Verb.EDIT: "use 'jim task fix {task}'",
     Verb.REMOVE: "use 'jim task remove {task}' once the task has ended",
-    RECOVER: f"recover is not possible: {OUTSIDE}; 'jim retry {{grid}}' tries what has failed again",
+    RECOVER: f"{RECOVERS}; 'jim retry {{grid}}' tries again what has failed",
 }
 FORCED = "force is not possible: nothing shows that its outputs are whole; 'jim retry {target}' tries it again"
 

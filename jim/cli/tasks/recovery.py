@@ -77,7 +77,7 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     for name in changes:
         if name in CUT_BY | KNOWN_BY | {"inputs", "stdin"}:
             raise BadRequest(
-                f"cannot change while {task.name} runs; what may change now: limits, priority, items", name
+                f"{task.name} runs; what may change now: limits, priority, fixes, items (jim task fix --help)", name
             )
     spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
     sample(spec, view.site, events=sum(each.get("events") or 0 for each in spec["source"]))

@@ -635,8 +635,8 @@ def on_wave(ground, tmp_path):
 @pytest.mark.parametrize(
     ("verb", "target", "more", "words"),
     [
-        ("resplit", "1.0", {"parameters": {}}, "1.0 is piece t/0: resplit is not possible"),
-        ("edit", "1", {"changes": {}}, "1 is wave 1 of task t: edit is not possible"),
+        ("resplit", "1.0", {"parameters": {}}, "1.0 is piece t/0: use 'jim task recover t'"),
+        ("edit", "1", {"changes": {}}, "1 is wave 1 of task t: use 'jim task fix t'"),
         ("remove", "1", {}, "1 is wave 1 of task t: use 'jim task remove t' once the task has ended"),
         ("force", "1.1", {"to": "completed", "reason": "x"}, "1.1 is piece t/1: force is not possible"),
         ("force", "1.0", {"to": "failed", "reason": "x"}, "1.0 is piece t/0: force is not possible"),

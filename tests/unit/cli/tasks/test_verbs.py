@@ -251,7 +251,7 @@ def test_a_fix_says_what_it_changes_and_what_it_cannot(ground, jim):
     told = "mc: fix 1: memory_mb none → 50; for further attempts of 4 pieces, and later ones\n"
     assert jim("fix", "mc", "memory_mb=50") == (0, told)
     assert jim("fix", "mc", "memory_mb=60")[1].startswith("mc: fix 2: memory_mb 50 → 60; ")
-    words = "jim: inputs: cannot change while mc runs; what may change now: limits, priority, items\n"
+    words = "jim: inputs: mc runs; what may change now: limits, priority, fixes, items (jim task fix --help)\n"
     assert jim("fix", "mc", 'inputs=["x"]') == (2, words)
     assert jim("fix", "mc", "memory_mb=0")[0] == 2
 
