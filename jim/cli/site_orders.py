@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from typing import Any
 
 from jim.cli.acted import acted
 from jim.cli.table import table
-from jim.cli.text import local_time, plain, say, say_json, with_local_times
-from jim.errors import BadRequest
-from jim.reading.view import add_json
+from jim.cli.text import local_time, plain, say, say_json, warn, with_local_times
+from jim.errors import BadRequest, JimError
+from jim.reading.view import add_json, look
 from jim.site import avoid, bans, drain, notices
 from jim.site import file as site_file
+from jim.site.avoid import Order
+from jim.site.file import Site
+from jim.workdir.avoid import orders_of
 
 
 def add_verbs(verbs: Any) -> None:
@@ -100,7 +105,21 @@ def _avoid(arguments: argparse.Namespace) -> int:
         say(with_local_times(avoid.words(order)))
         said = order.host, "not" if arguments.again else "", order.notice.brief()
         acted(site, "site avoid", "; ".join(filter(None, said)), shared=True)
+    warn(f"nothing has run on {host} so far; `jim hosts` lists the hosts" for host in _unknown(site, made))
     return 0
+
+
+def _unknown(site: Site, orders: Sequence[Order]) -> list[str]:
+    """Return the named hosts on which nothing has run, which may be slips; none if several accounts would know."""
+    if site.managed:
+        return []
+    with suppress(JimError):  # the order holds, even if the status DB cannot be read just now
+        view = look()
+        with closing(view.store):
+            seen = {each.host for each in view.store.host_totals()}
+        named = orders_of(orders, seen)
+        return sorted({*named.avoid, *named.trust} - seen) if seen else []
+    return []
 
 
 def _local(seconds: float) -> str:

@@ -2,6 +2,8 @@
 
 import json
 
+from jim.errors import Damaged
+
 EVE = "/DC=org/O=People/CN=Eve"
 
 
@@ -79,3 +81,20 @@ def test_bad_words_about_hosts_are_refused(home):
     code, _, error = home.run("site", "avoid", "wn1")
     assert code == 3
     assert "is there and cannot be read" in error
+
+
+def torn():
+    raise Damaged("torn")
+
+
+def test_a_host_on_which_nothing_has_run_may_be_a_slip(home, monkeypatch):
+    assert home.run("site", "avoid", "wn1")[2] == "", "where nothing has run at all, nobody knows a host"
+    home.add()
+    home.send(0)
+    home.store.set_attempt(1, 1, 1, host="wn1.example.org", started="2026-01-31T11:00:00.000Z")
+    assert home.run("site", "avoid", "wn1")[2] == ""
+    code, _, error = home.run("site", "avoid", "wn1.example.org", "wm1", "--reason", "its disk")
+    assert (code, error) == (0, "jim: warning: nothing has run on wm1 so far; `jim hosts` lists the hosts\n")
+    assert home.run("site", "avoid", "wm1", "--not")[2].endswith("`jim hosts` lists the hosts\n")
+    monkeypatch.setattr("jim.cli.site_orders.look", torn)
+    assert home.run("site", "avoid", "wn2")[0::2] == (0, "")
