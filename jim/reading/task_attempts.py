@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from jim.errors import UnknownJob
-from jim.evidence.exit_record import times_of
+from jim.errors import JimError, UnknownJob
+from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt
 from jim.reading.quantities import number
 from jim.reading.view import View
@@ -25,6 +25,7 @@ class AttemptSeen(NamedTuple):
     verdict: str  # empty: it has none yet
     ended: str  # when it got its verdict
     seconds: float | None  # that its payload took
+    memory_mb: int | None  # the most that was seen in use
     reason: str
     asked: dict[str, Any]  # the resources that it was sent with
 
@@ -44,7 +45,7 @@ def _of_local_job(view: View, w: int, grid: int, n: int) -> Iterator[AttemptSeen
 
 
 def _seen(view: View, w: int, row: Attempt) -> AttemptSeen:
-    times = times_of(row.record) if row.record else None
+    record = exit_record(row.record)
     sent = view.store.submission(row.grid, row.k)
     return AttemptSeen(
         wave=w,
@@ -54,12 +55,21 @@ def _seen(view: View, w: int, row: Attempt) -> AttemptSeen:
         started=row.started,
         verdict=row.verdict,
         ended=row.updated if row.verdict else "",
-        seconds=times[0] if times else None,
+        seconds=record.seconds if record else None,
+        memory_mb=record.peak_mb if record else None,
         reason=row.reason,
         asked=dict(sent.asked) if sent else {},
     )
 
 
-def took(each: AttemptSeen) -> str:
-    """Return how long the payload of an attempt ran, in words."""
-    return f"{number(each.seconds)} s" if each.seconds is not None else ""
+def exit_record(text: str) -> ExitRecord | None:
+    """Return what an exit record says; None: there is none, or it cannot be read."""
+    with suppress(JimError):
+        return read_exit_record(text) if text else None
+    return None
+
+
+def used_in_words(told: Mapping[str, Any]) -> str:
+    """Return how long the payload of an attempt ran, and how much memory was seen in use."""
+    parts = [f"{number(told['seconds'])} s"] if told["seconds"] is not None else []
+    return ", ".join([*parts, *([f"{told['memory_mb']:,} MB"] if told["memory_mb"] is not None else [])])

@@ -7,10 +7,11 @@ import shlex
 from contextlib import suppress
 from typing import NamedTuple
 
-from jim.errors import JimError, UnknownJob
-from jim.evidence.exit_record import ExitRecord, read_exit_record
+from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import State
+from jim.reading.quantities import how_many, number, span
+from jim.reading.task_attempts import exit_record
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task, TaskState, Wave, WaveState
 
@@ -24,11 +25,14 @@ class TriedPiece(NamedTuple):
     seconds: float | None
     events: int
     files: int  # that it left
+    memory_mb: int | None = None  # the most that was seen in use
 
     def words(self) -> str:
         """Return how it went."""
         took = f"{self.seconds:,.0f} s" if self.seconds is not None else ""
-        told = [took, f"{self.events:,} events" if self.events else "", f"{self.files:,} files" if took else ""]
+        told = [took, how_many(self.events, "event") if self.events else ""]
+        told += [f"{self.memory_mb:,} MB" if self.memory_mb is not None else ""]
+        told += [how_many(self.files, "file") if took else ""]
         return "  ".join(filter(None, (self.local_job, self.state, self.reason, *told)))
 
 
@@ -40,6 +44,16 @@ class TestFacts(NamedTuple):
     criteria: list[tuple[str, str]]  # and whether they are met: yes, no, or not yet
     seconds_per_event: float | None
     estimate: tuple[int, float] | None  # events of a usual piece, and the seconds that they take
+
+    def measured(self) -> list[str]:
+        """Return what the test has measured, in words."""
+        words = [f"{number(self.seconds_per_event)} s per event"] if self.seconds_per_event is not None else []
+        if self.estimate:
+            words.append(f"a piece of {self.estimate[0]:,} events would take about {span(self.estimate[1])}")
+        seconds = [each.seconds for each in self.pieces if each.seconds is not None]
+        words += [f"the longest piece took {span(max(seconds))}"] if seconds else []
+        memory = [each.memory_mb for each in self.pieces if each.memory_mb is not None]
+        return [*words, *([f"at most {max(memory):,} MB were in use"] if memory else [])]
 
 
 def test_facts(view: View, task: Task) -> TestFacts:
@@ -64,9 +78,9 @@ def _tried(view: View, wave: Wave) -> TriedPiece:
         return TriedPiece(str(wave.grid or ""), state, reason, None, events, 0)
     local = view.store.local_job(job.id, 0)
     last = view.store.last_run(job.id, 0) if local.state is State.COMPLETED else None
-    record = _record(last.record) if last else None
-    seconds, files = (record.seconds, len(record.files)) if record else (None, 0)
-    return TriedPiece(f"{job.id}.0", local.state.value, local.reason, seconds, events, files)
+    record = exit_record(last.record) if last else None
+    known = local.state.value, local.reason, record.seconds if record else None, events
+    return TriedPiece(f"{job.id}.0", *known, len(record.files) if record else 0, record.peak_mb if record else None)
 
 
 def _grid_job(view: View, wave: Wave) -> GridJob | None:
@@ -74,13 +88,6 @@ def _grid_job(view: View, wave: Wave) -> GridJob | None:
     with suppress(UnknownJob):
         return view.store.grid_job(wave.grid)
     return None
-
-
-def _record(text: str) -> ExitRecord | None:
-    try:
-        return read_exit_record(text)
-    except JimError:
-        return None
 
 
 def _criteria(task: Task, pieces: list[TriedPiece]) -> list[tuple[str, str]]:

@@ -8,13 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.clock import age_seconds
+from jim.clock import age_seconds, as_utc
 from jim.errors import UnknownJob
 from jim.model import State
 from jim.reading.hosts import avoided_now
 from jim.reading.quantities import ago
+from jim.reading.task_attempts import attempts
 from jim.reading.task_facts import Failure, failures, sources, sums
 from jim.reading.task_pace import Eta, etas, spreads
+from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
 
@@ -92,8 +94,9 @@ def in_detail(view: View, task: Task) -> dict[str, Any]:
         record(view, task)
         | sums(view, task)._asdict()
         | {
+            "test": test_record(test_facts(view, task)),
             "spreads": [each._asdict() for each in spreads(view, task)],
-            "fixes": {str(number): changes for number, changes in view.store.fixes(task.id).items()},
+            "fixes": fixes(view, task.id),
             "avoided_hosts": sorted(avoided_now(view)),
             "file": task.spec["file"],
             "file_differs": file_differs(task),
@@ -104,6 +107,13 @@ def in_detail(view: View, task: Task) -> dict[str, Any]:
             "journal": [line._asdict() for line in view.store.task_journal(task.id)],
         }
     )
+
+
+def test_record(told: TestFacts) -> dict[str, Any]:
+    """Return what is known of the last test of a task, for programs."""
+    criteria = [{"what": what, "met": met} for what, met in told.criteria]
+    pieces = [each._asdict() for each in told.pieces]
+    return {**told._asdict(), "pieces": pieces, "criteria": criteria, "measured": told.measured()}
 
 
 def _wave(wave: Wave) -> dict[str, Any]:
@@ -175,16 +185,33 @@ def piece_record(view: View, piece: PieceRow) -> dict[str, Any]:
         "state": piece.state.value,
         "wave": piece.wave,
         "local_job": local_job_of(view, piece),
+        "planned": as_utc(piece.planned),
+        "missing": piece.missing,
         "attempts_before": piece.attempts,
+        "attempts": [each._asdict() for each in attempts(view, piece)],
+        "seconds": piece.seconds or None,
+        "fixes": fixes(view, piece.task, _fix_of(view, piece)),
+        "changes": piece.record.get("changes", {}),
         "reason": piece.reason,
         "items": told,
         "outputs": [_output(each) for each in view.store.outputs_of(piece.task, piece.p)],
     }
 
 
+def fixes(view: View, task: int, upto: int | None = None) -> dict[str, dict[str, Any]]:
+    """Return the fixes of a task by their numbers, up to one or all, for programs."""
+    return {str(number): changes for number, changes in view.store.fixes(task, upto).items()}
+
+
+def _fix_of(view: View, piece: PieceRow) -> int:
+    """Return the last fix that the attempts at a piece have; 0: none."""
+    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    return wave.fix if wave else 0
+
+
 def _output(output: Output) -> dict[str, Any]:
     """Return what a piece has promised or brought, for programs."""
-    kept = ("name", "place", "sha256", "bytes", "reason")
+    kept = ("name", "place", "sha256", "bytes", "fix", "reason")
     told = {name: getattr(output, name) for name in kept}
     return {"output": output.stream, "k": output.k, "state": output.state.value, **told, "record": output.record}
 

@@ -92,6 +92,10 @@ TASK_ELEMENTS = {
             "missing": _if_any("q.missing"),
             "reason": Attribute("q.reason"),
             "reason_kind": Attribute("q.kind"),
+            "seconds": Attribute(
+                "CASE WHEN q.seconds > 0 THEN printf('%.1f', q.seconds) ELSE '' END",
+                as_number="CAST(printf('%.1f', q.seconds) AS REAL)",
+            ),
             **_time("planned", "q.planned"),
             **_time("ended", "CASE WHEN q.state IN ('completed', 'failed') THEN q.ended ELSE 0 END"),
         },

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jim.evidence.exit_record import times_of
 from jim.jobs import Journal
 from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.formats import WITH_TASKS
 from jim.statusdb.outputs import Outputs
+from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import ids
 from jim.statusdb.task_rows import (
@@ -31,6 +33,11 @@ ADD_PART = "INSERT INTO piece_item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ITEMS_OF = (
     "SELECT item, count(DISTINCT p) FROM piece_item WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
     "GROUP BY item"
+)
+RECORDS = (
+    "SELECT p.p, a.record FROM piece p JOIN wave w ON w.task = p.task AND w.t = 0 AND w.w = p.wave "
+    "JOIN attempt a ON a.grid = w.grid AND a.n = p.n AND a.verdict = 'completed' AND a.record <> '' "
+    "WHERE p.task = ? AND p.p IN (SELECT value FROM json_each(?))"
 )
 LINES = "SELECT * FROM journal INDEXED BY journal_by_grid_job WHERE grid = ? AND seq > ? AND n IS NOT NULL ORDER BY seq"
 BEHIND = (
@@ -191,7 +198,15 @@ class Waves(Outputs):
         change = f"UPDATE piece SET state = ?, reason = ?, kind = ?, ended = ? WHERE {which}"
         values = (end.state, end.reason, end.kind, self.clock.steady(), task, ids(numbers))
         self.db.execute(change, values)
+        if end.state is PieceState.COMPLETED:
+            self._note_seconds(task, numbers)
         self._derive_items(task, [item for item, _ in self.db.execute(ITEMS_OF, (task, ids(numbers)))])
+
+    def _note_seconds(self, task: int, numbers: Sequence[int]) -> None:
+        """Record how long the completed attempts of pieces took, by their exit records."""
+        found = self.db.execute(RECORDS, (task, ids(numbers))).fetchall()
+        times = [(taken[0], task, p) for p, record in found if (taken := times_of(unpacked(record)))]
+        self.db.executemany("UPDATE piece SET seconds = ? WHERE task = ? AND p = ?", times)
 
     def _count_pieces(self, task: int, numbers: Sequence[int], *, live: int, failed: int) -> list[int]:
         """Count pieces that become, or stop being, live or failed, at their items; return these."""

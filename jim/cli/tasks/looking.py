@@ -9,21 +9,24 @@ from typing import Any
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.tasks.story import NO_ITEM, tell
-from jim.cli.text import facts, plain, say, say_json, with_local_times
+from jim.cli.text import facts, local_time, plain, say, say_json, with_local_times
 from jim.reading import task_words
 from jim.reading import tasks as reading
 from jim.reading.before_submission import Wait
 from jim.reading.documents import NOTHING
 from jim.reading.quantities import ago, counted, how_many, size_of
+from jim.reading.task_attempts import used_in_words
+from jim.reading.task_tests import TriedPiece
 from jim.reading.task_waits import of_piece, waits
 from jim.reading.view import View, add_json, look
-from jim.statusdb.task_rows import ItemState, Task
+from jim.statusdb.task_rows import ItemState, PieceState, Task
 from jim.tasks.throttle import in_words, read
 
 LIVE_WAVES = ("intended", "handed in")
 SHORT = {"seconds per event": "per event"}
 MOST_ITEMS = 10_000
 LINES = 20  # of a journal
+ATTEMPTS = ("local job", "attempt", "verdict", "host", "started", "used", "asked for", "reason")
 HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
 
 
@@ -94,7 +97,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("task", with_more(task.name, told["summary"])),
         ("state", with_more(state, told["reason"])),
         ("file", f"{plain(told['file'])}{', which differs from what runs' if told['file_differs'] else ''}"),
-        ("tested", "yes" if told["tested"] else "not as it is now"),
+        ("tested", "; ".join(["yes" if told["tested"] else "not as it is now", *told["test"]["measured"]])),
         ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
         ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
@@ -108,7 +111,8 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
     for each in told["failures"]:
         say(f"{how_many(each['times'], 'piece')}: {plain(each['reason'])} (as {each['example']})", "failed: ")
     for number, changes in told["fixes"].items():
-        say(plain(", ".join(f"{name} = {value}" for name, value in changes.items())), f"fix {number}: ")
+        say(changes_in_words(changes), f"fix {number}: ")
+    _say_test(told["test"])
     for each in told["waves"]:
         if each["state"] in LIVE_WAVES and not each["test"]:
             say(
@@ -116,6 +120,20 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
                 "wave not settled: ",
             )
     return 0
+
+
+def changes_in_words(changes: Mapping[str, Any]) -> str:
+    """Return changes of attributes in words."""
+    return plain(", ".join(f"{name} = {value}" for name, value in changes.items()))
+
+
+def _say_test(test: Mapping[str, Any]) -> None:
+    """Tell how each piece of the last test went, and which criteria are not met."""
+    for each in test["pieces"]:
+        say(plain(TriedPiece(**each).words()), f"test {test['number']}: ")
+    for each in test["criteria"]:
+        if each["met"] != "yes":
+            say(plain(f"{each['what']}: {each['met']}"), f"test {test['number']}: ")
 
 
 def _numbers(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -184,22 +202,40 @@ def _show_piece(view: View, name: str, *, as_json: bool) -> int:
     if as_json:
         say_json(told)
         return 0
-    rows: list[tuple[str, object]] = [
-        ("piece", name),
-        ("state", with_more(told["state"], told["reason"])),
-        ("local job", told["local_job"] or "none yet"),
-    ]
-    facts([*rows, *([("group", plain(told["group"]))] if told["group"] else [])])
+    missing = told["missing"] if told["state"] == PieceState.WAITING else 0
+    facts(
+        [
+            ("piece", name),
+            ("state", with_more(told["state"], told["reason"])),
+            ("group", plain(told["group"])),
+            ("planned", local_time(told["planned"])),
+            ("wave", f"{name.partition('/')[0]}:{told['wave']}" if told["wave"] else ""),
+            ("local job", told["local_job"] or "none yet"),
+            ("promises", f"{how_many(missing, 'item')} not there yet" if missing else ""),
+            ("changes", changes_in_words(told["changes"])),
+            *((f"fix {number}", changes_in_words(changes)) for number, changes in told["fixes"].items()),
+        ]
+    )
+    if told["attempts"]:
+        say()
+        table(ATTEMPTS, map(_attempt, told["attempts"]))
+    say()
     table(("item", "part"), ((plain(each["item"]), task_words.part_in_words(each)) for each in told["items"]))
     if told["outputs"]:
         say()
-        table(("output", "state", "bytes", "file"), map(_output, told["outputs"]))
+        table(("output", "state", "fix", "bytes", "file"), map(_output, told["outputs"]))
     return 0
 
 
 def _output(told: Mapping[str, Any]) -> tuple[object, ...]:
     size = f"{told['bytes']:,}" if told["place"] else ""
-    return told["output"], with_more(told["state"], told["reason"]), size, plain(told["place"])
+    return told["output"], with_more(told["state"], told["reason"]), told["fix"] or "", size, plain(told["place"])
+
+
+def _attempt(told: Mapping[str, Any]) -> tuple[object, ...]:
+    asked = changes_in_words(told["asked"])
+    known = told["local_job"], told["attempt"], told["verdict"] or "none yet", plain(told["host"])
+    return (*known, local_time(told["started"]), used_in_words(told), asked, plain(told["reason"]))
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -12,7 +12,6 @@ from jim import run_grid_job
 from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
 from jim.reading import tasks as reading
-from jim.reading.quantities import span
 from jim.reading.task_graph import as_svg, as_text, graph
 from jim.reading.task_tests import test_facts
 from jim.reading.view import add_json, look
@@ -89,10 +88,8 @@ def watch_test(asked: Task) -> int:
         say(piece.words())
     for words, met in facts.criteria:
         say(f"{words}: {met}")
-    if facts.seconds_per_event is not None:
-        say(f"{facts.seconds_per_event:,.3g} s per event")
-    if facts.estimate:
-        say(f"a piece of {facts.estimate[0]:,} events would take about {span(facts.estimate[1])}")
+    for measured in facts.measured():
+        say(measured)
     return 0 if task.state is TaskState.READY else 1
 
 

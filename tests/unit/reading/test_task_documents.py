@@ -41,6 +41,7 @@ count(//jim:task_output[@state='stored'])
 //jim:task_piece[count(jim:task_output) = 1]/@local_job
 //jim:task_piece[@planned_s > 1 and @planned_s < 99999]/@planned
 //jim:task_piece[@wave = 1]/@ended
+//jim:task_piece[@seconds > 0.5]/@seconds
 //jim:task_piece/jim:task_output/@place
 //jim:task_output[@bytes > 4]/@sha256
 //jim:task_output[@output='gen' and @k = 0]/@changed

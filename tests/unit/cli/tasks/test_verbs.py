@@ -238,6 +238,35 @@ def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
     assert sorted(ground.ranges()) == [(1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 10)]
 
 
+def test_a_piece_shows_its_attempts_fixes_and_promises(ground, jim):
+    text = TEXT.replace('"/bin/echo"', '"/bin/echo", outputs = ["x.dat"]')
+    ground.brings = lambda _: {"x.dat": b"x"}
+    fed = f'[[task]]\nname = "fed"\n{SH}\nsource = [ {{ task = "mc", output = "x", promises = true }} ]\n'
+    fed += 'split = { splitter = "FileBased", parameters = { files_per_job = 4 } }\n'
+    jim("create", ground.write(f'{text}output = [ {{ name = "x", files = "x.dat" }} ]\n{fed}'))
+    jim("fix", "mc", "memory_mb=3000")
+    jim("start", "mc", "fed", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.end()
+    ground.until(lambda: ground.counts("pieces", "mc") == {"completed": 3, "failed": 1})
+    failed, done = (jim("show", f"mc/{p}")[1] for p in (1, 0))
+    assert "wave         mc:1\nlocal job    1.1\nfix 1        memory_mb = 3000\n" in failed
+    attempt = next(line.split() for line in failed.splitlines() if line.startswith("1.1 "))
+    assert attempt[:4] == ["1.1", "1", "failed", "node1"]
+    assert "  1 s  " in next(line for line in failed.splitlines() if "node1" in line)
+    assert "memory_mb = 3000" in next(line for line in failed.splitlines() if "node1" in line)
+    assert next(line.split() for line in done.splitlines() if line.startswith("x "))[:4] == ["x", "verified", "1", "1"]
+    (told,) = json.loads(jim("show", "mc/0", "--json")[1])["attempts"]
+    assert (told["verdict"], told["seconds"], told["asked"]["memory_mb"]) == ("completed", 1.0, 3000)
+    whole = json.loads(jim("show", "mc/0", "--json")[1])
+    assert (whole["seconds"], whole["fixes"]) == (1.0, {"1": {"memory_mb": 3000}})
+    assert whole["outputs"][0]["fix"] == 1
+    waiting = jim("show", "fed/0")[1]
+    assert "local job    none yet\npromises     1 item not there yet\n" in waiting
+
+
 def test_a_priority_is_a_number_within_bounds(ground, jim):
     jim("create", ground.write(TEXT))
     assert jim("priority", "mc", "7") == (0, "mc: priority 0 → 7\n")

@@ -79,13 +79,22 @@ def test_a_test_is_watched_and_its_result_told(ground, jim, passing):
     code, told = jim("test", "mc", "--watch")
     assert code == 0
     assert told.splitlines()[0] == "mc: test 1 begins; `jim task explain mc` shows the progress"
-    tried, second, *rest = told.splitlines()[-6:]
+    tried, second, *rest = told.splitlines()[-7:]
     assert tried.startswith("1.0  completed  ")
     assert second.startswith("2.0  completed  ")
     assert tried.endswith(" s  5 events  0 files")
     assert rest[:2] == ["all pieces complete: yes", "each within 100 s: yes"]
     assert rest[2].endswith(" s per event")
     assert rest[3].startswith("a piece of 5 events would take about ")
+    assert rest[4] == "the longest piece took 1 s"
+    told = jim("status", "mc")[1]
+    assert (
+        "tested       yes; 0.2 s per event; a piece of 5 events would take about 1 s; the longest piece took 1 s\n"
+        in told
+    )
+    assert "test 1: 1.0  completed  1 s  5 events  0 files\n" in told
+    test = json.loads(jim("status", "mc", "--json")[1])["test"]
+    assert (test["number"], test["seconds_per_event"], [each["files"] for each in test["pieces"]]) == (1, 0.2, [0, 0])
 
 
 def test_a_test_that_fails_exits_1(ground, jim, passing):
@@ -95,6 +104,10 @@ def test_a_test_that_fails_exits_1(ground, jim, passing):
     assert code == 1
     assert "1.0  failed  exit 3  5 events" in told.splitlines()
     assert "all pieces complete: no" in told.splitlines()
+    told = jim("status", "mc")[1]
+    assert "tested       not as it is now\n" in told
+    assert "test 1: 1.0  failed  exit 3  5 events\n" in told
+    assert "test 1: all pieces complete: no\n" in told
 
 
 def test_the_graph_has_a_box_for_each_task(ground, jim):
