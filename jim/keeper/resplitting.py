@@ -43,7 +43,8 @@ class Resplits:
             return True
         keep = partial(self._keep, job.id, asked)
         work = partial(_pieces_of, keeper.site, job, old, content["parameters"])
-        keeper.workers.start(Errand(("resplit", job.id), work, keep, keep, heeds=(BaseException,)))
+        # A splitter of the site may hang.
+        keeper.workers.start(Errand(("resplit", job.id), work, keep, keep, source=True, heeds=(BaseException,)))
         return False
 
     def _keep(self, grid: int, asked: Hashable, made: list[Piece] | BaseException) -> None:

@@ -86,3 +86,15 @@ def test_a_resplit_that_cannot_be_changes_nothing(world):
     world.go(2)
     assert (world.finished(1), states(world)[0]) == (True, "failed")
     assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
+
+
+def test_a_splitter_that_hangs_takes_no_thread_of_tars(world, monkeypatch):
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    end_all(world, 1, 0)
+    started, start = [], world.keeper.workers.start
+    monkeypatch.setattr(world.keeper.workers, "start", lambda errand: started.append(errand) or start(errand))
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.until(lambda: ("2", 2) in world.batch.tasks)
+    assert [errand.source for errand in started if errand.key == ("resplit", 1)] == [True]
