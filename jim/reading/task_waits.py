@@ -13,6 +13,7 @@ from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState, Todo
+from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.throttle import in_words, read
 
 STORED = "the status DB"
@@ -134,8 +135,16 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     elif found.queued >= queued:
         yield Wait(f"{what} {verb} ready; throttle: queued = {queued:,}", next_.replace("end", "start", 1), STORED)
     else:
-        every = span(task.spec["release"]["every_seconds"])
-        yield Wait(f"{what} {verb} ready", f"the next wave is at the latest {every} after the last one", STORED)
+        yield _next_wave(view, task, f"{what} {verb} ready")
+
+
+def _next_wave(view: View, task: Task, what: str) -> Wait:
+    """Tell when pieces are released that the throttle allows."""
+    if is_crowded(view.store, task):
+        next_ = "they are released once one of them has ended, or has at most 5 % of its local jobs left"
+        return Wait(f"{what}; {MOST_WAVES} of its waves have not ended", next_, STORED)
+    every = span(task.spec["release"]["every_seconds"])
+    return Wait(what, f"the next wave is at the latest {every} after the last one", STORED)
 
 
 def _promises(view: View, task: Task, waiting: int) -> Wait:

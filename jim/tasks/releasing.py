@@ -7,13 +7,13 @@ import logging
 from jim.attempts.seeds import seed_of
 from jim.model import State
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
+from jim.tasks.crowding import is_crowded
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 from jim.tasks.waves import Load, sha256_of, weight
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
-MOST_WAVES = 64  # of a task that are not settled; those of which at most one piece in twenty is left do not count
 LARGEST = 2_000_000  # bytes of a wave's pieces: the inbox reads 4 MB
 NOT_STARTED = (State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD)
 
@@ -33,12 +33,6 @@ class Room:
         self.places = max(0, most - sum(keeper.store.sent_of_tasks().values()))  # those of all tasks together
         self.free = max(0, min(self.throttle.allowance - self.sent, self.throttle.queued - queued, self.places))
 
-    def crowded(self, keeper: Keeper) -> bool:
-        """Tell whether too many waves are not settled."""
-        if len(self.waves) < MOST_WAVES:
-            return False
-        return sum(_left(keeper, each) > each.size * 0.05 for each in self.waves) >= MOST_WAVES
-
 
 def _others_first(keeper: Keeper, task: Task) -> bool:
     """Tell whether a task of a higher priority has pieces to release, and may."""
@@ -54,11 +48,6 @@ def _not_started(keeper: Keeper, wave: Wave) -> int:
     return sum(counts.get(state, 0) for state in NOT_STARTED)
 
 
-def _left(keeper: Keeper, wave: Wave) -> int:
-    counts = keeper.store.counts(wave.grid) if wave.grid else {}
-    return sum(count for state, count in counts.items() if not state.final) if counts else wave.size
-
-
 class Releasing:
     """The releases of all tasks, and when the last waves were made."""
 
@@ -69,7 +58,7 @@ class Releasing:
     def release(self, keeper: Keeper, task: Task) -> float:
         """Make a wave of ready pieces, if that is worth while now; return when to ask again."""
         room = Room(keeper, task)
-        if task.state is not TaskState.RUNNING or not room.ready or room.crowded(keeper):
+        if task.state is not TaskState.RUNNING or not room.ready or is_crowded(keeper.store, task):
             return NEVER
         self.without_place.discard(task.id)
         if not room.places or _others_first(keeper, task):

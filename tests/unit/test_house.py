@@ -129,6 +129,7 @@ READING = (
         "jim.request",
         "jim.tasks.on_waves",
         "jim.tasks.throttle",
+        "jim.tasks.crowding",
         "jim.tasks.effects",
     }
     | STATUSDB

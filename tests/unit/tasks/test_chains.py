@@ -10,6 +10,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import State
 from jim.statusdb.task_rows import TaskState
+from jim.tasks import planning
 from tests.unit.tasks.chain import RECO, RUN, Chain
 from tests.unit.tasks.ground import a_list
 
@@ -312,6 +313,70 @@ def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
     with pytest.raises(BadRequest, match=why.replace("?", "\\?")):
         ground.create(text.replace(old, new, 1))
     assert ground.store.tasks() == []
+
+
+def test_56_a_source_that_closes_while_jobs_run_ends_the_chain_only_with_the_last_short_piece(ground, tmp_path):
+    names = [f"/data/{n}" for n in range(5)]
+    text = f"""
+[[task]]
+name = "gen"
+request = {{ job_type = "executable", executable = "/bin/echo", arguments = ["gen", "1", "1"], outputs = ["gen.dat"] }}
+source = [ {{ list = "{a_list(tmp_path, *names, closed=False)}", every_seconds = 1 }} ]
+split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
+output = [ {{ name = "gen", files = "gen.dat", store = "{ground.stores["gen"]}" }} ]
+release = {{ every_seconds = 0 }}
+{RECO}
+source = [ {{ task = "gen", output = "gen", promises = true }} ]
+split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
+output = [ {{ name = "reco", files = "reco.dat", store = "{ground.stores["reco"]}" }} ]
+release = {{ every_seconds = 0 }}
+"""
+    ground.start(text, "gen", "reco")
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    a_list(tmp_path, *names)
+    ground.go(10, 2.0)
+    assert ground.pieces("gen") == ["sent"] * 3
+    assert ground.pieces("reco") == ["waiting", "waiting"], "the last is short, as nothing more will come"
+    ground.end()
+    ground.until(lambda: ground.pieces("reco") == ["sent", "waiting"])
+    assert ground.task("gen").state is TaskState.RUNNING
+    ground.finish("reco")
+    assert len(list(ground.stores["gen"].iterdir())) == 3
+    assert len(list(ground.stores["reco"].iterdir())) == 2
+
+
+def test_no_more_pieces_wait_for_promises_than_the_limit(ground, monkeypatch):
+    """The limit is 100,000: what waits beyond that stays a promise, and is planned by and by."""
+    monkeypatch.setattr(planning, "WAITING", 6)
+    monkeypatch.setattr(planning, "SLICE", 4)
+    ground.chain(events=40, each=1, files=2)
+    most = 0
+
+    def finished():
+        nonlocal most
+        most = max(most, ground.counts("pieces", "reco").get("waiting", 0))
+        ground.work()
+        return ground.task("merge").state is TaskState.FINISHED
+
+    ground.until(finished, 2.0, 600)
+    assert 6 <= most <= 7
+    assert ground.merged() == list(range(1, 41))
+
+
+def test_23_files_with_an_expected_number_of_events_are_planned_by_events(ground):
+    text = ground.text(events=8, each=4).replace('files = "gen.dat"', 'files = "gen.dat", expects = { events = 4 }')
+    text = text.replace(
+        '"FileBased", parameters = { files_per_job = 5 }', '"EventBased", parameters = { events_per_job = 2 }'
+    )
+    text = text.replace(
+        'arguments = ["reco", "$InputFiles"]', 'arguments = ["reco", "$InputFiles", "$FirstEvent", "$LastEvent"]'
+    )
+    ground.start(text, "gen", "reco", "merge")
+    ground.until(lambda: ground.counts("pieces", "reco").get("waiting") == 4)
+    ground.finish()
+    given = sorted(words[2:] for words in ground.diary if words[0] == "reco")
+    assert given == [("0", "1"), ("0", "1"), ("2", "3"), ("2", "3")]
 
 
 def without(text: str, name: str) -> str:

@@ -16,7 +16,9 @@ from jim.attempts.seeds import seed_of
 from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
 from jim.model import State, Step, SubmissionState
-from jim.site.file import Limits
+from jim.reading import task_waits
+from jim.reading.view import View
+from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from tests.formats import TO_FORMAT_12
 from tests.stand_ins import Answers, Instead
@@ -362,6 +364,22 @@ def test_46_what_a_test_does_not_depend_on_may_change(ground):
     assert whole([each for each in ground.ranges() if each != (1, 2)], 3, 4)
 
 
+def test_49_memory_grows_as_the_rule_says_up_to_what_the_site_allows(tmp_path, monkeypatch):
+    limits = Limits(attempts=5)
+    ground = Ground(tmp_path, monkeypatch, limits=limits, batch=Batch(most_memory_mb=5000))
+    rule = 'memory_mb = 2000, retry = [ { when = "memory", change = { memory_mb = "*1.5" } } ] }'
+    ground.start(events(2, 2).replace('"$LastEvent"] }', f'"$LastEvent"], {rule}'))
+    asked = []
+    for _ in range(4):
+        ground.until(ground.begin, seconds=60.0, rounds=600)
+        asked += [ground.store.submission(1, ground.store.attempts(1)[-1].k).asked["memory_mb"]]
+        ground.go(2)
+        ground.end(code=None, signal=9, extra="kills 1\n")
+    assert asked == [2000, 3000, 4500, 5000]
+    ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=5.0)
+    assert ground.task().outcome == "with failures"
+
+
 def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
     names = [f"/data/{n}" for n in range(6)]
     ground.start(files(tmp_path, *names, more="release = { at_once = 4, every_seconds = 0 }"))
@@ -523,6 +541,26 @@ def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_p
     assert len(ground.seeds) == len(set(ground.seeds)) == 69
 
 
+def test_54_a_suspended_task_goes_on_with_the_same_batch_jobs(ground):
+    ground.start(events(8, 2))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin_one("1", 1)
+    ground.go(2, 2.0)
+    before = set(ground.batch.tasks)
+    ground.ask("pause", suspend=True)
+    ground.until(lambda: ground.store.counts(1) == {State.SUSPENDED: 1, State.HELD: 3})
+    ground.restart()
+    ground.go(10, 20.0)
+    assert ground.store.counts(1) == {State.SUSPENDED: 1, State.HELD: 3}
+    ground.ask("resume")
+    ground.until(lambda: ground.store.counts(1) == {State.RUNNING: 1, State.SUBMITTED: 3})
+    ground.until_state(TaskState.FINISHED)
+    assert set(ground.batch.tasks) == before
+    assert ground.store.local_jobs(1)
+    assert {each.attempt for each in ground.store.local_jobs(1)} == {1}
+    assert whole(ground.ranges(), 1, 8)
+
+
 def test_55_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, more="release = { at_once = 4 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)
@@ -555,7 +593,7 @@ def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, t
 
 
 def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
-    monkeypatch.setattr("jim.tasks.releasing.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
     ground.start(events(150, 1, "release = { at_once = 24, every_seconds = 0 }"))
 
     def all_but_stragglers():
@@ -571,6 +609,34 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
     assert len(waves) <= 3 + sum(each.size >= 20 for each in waves)
     ground.until_state(TaskState.FINISHED)
     assert whole(ground.ranges(), 1, 150)
+
+
+def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
+    monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.reading.task_waits.MOST_WAVES", 3)
+    ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
+    ground.store.set_task(1, throttle={**ground.task().throttle, "at_once": 2})
+
+    def more():
+        ground.store.set_task(
+            1, throttle={**ground.task().throttle, "at_once": 2 + ground.counts("pieces")["sent"], "a": 30}
+        )
+        return len(ground.store.live_waves(1)) == 3
+
+    ground.until(lambda: ground.batch.tasks)
+    ground.until(more)
+    ground.go(20, 5.0)
+    more()
+    ground.go(5, 5.0)
+    assert len(ground.store.live_waves(1)) == 3
+    view = View(ground.site, ground.store, ground.clock)
+    told = [each.what for each in task_waits.waits(view, ground.task())]
+    assert "3 of its waves have not ended" in " ".join(told)
+    ground.batch.start("1", 1)
+    ground.batch.finish("1", 1)
+    ground.batch.start("1", 2)
+    ground.batch.finish("1", 2)
+    ground.until(lambda: len(ground.store.waves(1)) == 4, seconds=5.0)
 
 
 def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):
@@ -674,6 +740,31 @@ def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
     assert ground.counts("pieces") == {"completed": 1, "sent": 2}
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == {"a": 1, "b": 1, "c": 1}
+
+
+def test_70_suspend_resume_and_priority_of_a_wave_are_followed(ground):
+    ground.start(events(8, 2))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.wish("suspend", "1")
+    ground.until(lambda: ground.store.counts(1) == {State.HELD: 4})
+    ground.go(20, 20.0)
+    assert ground.store.counts(1) == {State.HELD: 4}, "the task leaves alone what a person has suspended"
+    ground.wish("resume", "1")
+    ground.until(lambda: ground.store.counts(1) == {State.SUBMITTED: 4})
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 8)
+
+
+def test_70_what_a_person_cancels_counts_in_no_throttle_and_is_not_tried_again(ground):
+    ground.start(events(40, 1, "release = { first = 5, at_once = 20, probe_seconds = 10 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    before = ground.task().throttle
+    inbox.wish(ground.site.state, "cancel", "1", by="alice, by the command line")
+    ground.until(lambda: ground.counts("pieces").get("failed") == 5, seconds=2.0)
+    assert {each.reason for each in ground.store.failed_pieces(1)} == {"cancelled by alice"}
+    assert ground.task().throttle == before
+    ground.until_state(TaskState.FINISHED)
+    assert ground.counts("pieces") == {"completed": 35, "failed": 5}
 
 
 def test_71_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
