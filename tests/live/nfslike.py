@@ -85,7 +85,8 @@ class SharedPlace(Place):
         work = LAB / "shared" / place.name
         work.mkdir()
         batch = f"touch_seconds = {TOUCH}\n{batch}"
-        more = f'[site]\nwork = "{work}"\n[limits]\nper_submission = {per_submission}\nattempts = {attempts}\n'
+        limits = f'per_submission = {per_submission}\nattempts = {attempts}\nretry_delay = "PT1S"\n'
+        more = f'[site]\nwork = "{work}"\n[limits]\n{limits}'
         super().__init__(place, more, batch, slots, visible_seconds=CACHE + 1)
         for verb in VERBS:
             self.command(verb, HIDE + '"$@"' if verb in ("query", "find") else COUNT + '"$@"')

@@ -21,7 +21,7 @@ from tests.live.site import ROOM, LiveSite, until
 FEW = 10
 ACTIVE = "GRAM_SCRIPT_JOB_STATE:2\n\n"
 KILLS = int(os.environ.get("JIM_KILLS", "60"))
-MORE = "[limits]\nattempts = 50\n"
+MORE = '[limits]\nattempts = 50\nretry_delay = "PT1S"\n'
 # What starts the payload, and what it does for some seconds.
 KINDS = {
     "plain": ((), "sleep {seconds}"),
