@@ -14,7 +14,7 @@ from jim.errors import BadRequest
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
-from jim.reading.effects import IDLE, NEXT, Effect, effect
+from jim.reading.effects import NEXT, Effect, effect, then
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
@@ -98,10 +98,10 @@ def _told(view: View, verb: str, target: str, would: Effect) -> str:
     if verb == Verb.REMOVE:
         return f"{would.words}; {NEXT[Verb.REMOVE]}"
     where = target if _single(slices) else number
-    if verb in IDLE and not would.hit:
+    if not (follows := then(verb, would)):
         return would.words
     later = _later(job) if verb == Verb.FORCE else ""
-    return f"{would.words}; {NEXT[Verb(verb)]}{later}; `jim explain {where}` shows the progress"
+    return f"{would.words}; {follows}{later}; `jim explain {where}` shows the progress"
 
 
 def _later(job: GridJob) -> str:

@@ -75,6 +75,12 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
     return _of_living(view, job, verb, states, more)
 
 
+def then(verb: str, would: Effect | None) -> str:
+    """Return what follows from a wish; empty if it concerns nothing just now."""
+    idle = verb in IDLE and would is not None and not would.hit and would.words == IDLE[Verb(verb)]
+    return "" if idle or verb not in NEXT else NEXT[Verb(verb)]
+
+
 def refuse_on_wave(
     view: View, job: GridJob, content: Mapping[str, Any], slices: Sequence[tuple[int, int]] = ()
 ) -> None:

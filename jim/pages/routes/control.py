@@ -20,7 +20,7 @@ from jim.pages.admission import DOING, require_control
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
 from jim.pages.refusals import Refused
 from jim.pages.shown import visible
-from jim.reading.effects import NEXT, Effect, effect, grown
+from jim.reading.effects import Effect, effect, grown, then
 from jim.reading.view import View
 
 log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ def _facts(pages: Pages, view: View, asked: Asked, would: Effect | None, again: 
         "would": would,
         "again": again,
         "fields": [name for name in FIELDS[asked.verb] if name != "n" or asked.verb in NEEDED],
-        "then": NEXT.get(asked.verb, ""),
+        "then": then(asked.verb, would),
         "form": pages.forms.made(g.client),
         "shown": json.dumps(dict(would.hit)) if would else "",
         "states": [state.value for state in FORCED_FROM],

@@ -140,6 +140,12 @@ def test_41_fewer_are_not_asked_about_again(grounded: Ground, boss: Person) -> N
     assert boss.post(f"{CANCEL}/do", shown).status_code == 303
 
 
+def test_a_wish_that_concerns_nothing_just_now_says_so(grounded: Ground, boss: Person) -> None:
+    text = boss.page("/jobs/1/control/resume").text
+    assert "None of its local jobs is suspended or held, so it goes on as before. Resume" in text
+    assert "JIM releases held jobs" not in text
+
+
 def test_a_wish_that_comes_too_late_is_not_left(grounded: Ground, boss: Person) -> None:
     shown = fields(boss.page(CANCEL))
     grounded.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
