@@ -5,9 +5,13 @@ Exactly once is judged by the diary of the payloads; what must always hold is lo
 
 from __future__ import annotations
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from itertools import cycle, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +29,7 @@ from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, whole
 
 TEN = [f"/data/{n}" for n in range(10)]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def events(many: int, size: int, more: str = "") -> str:
@@ -125,13 +130,34 @@ def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
     assert ground.counts("pieces") == {"completed": 12}
 
 
-def test_65_a_status_db_of_the_format_before_is_upgraded_while_waves_run(ground):
+KILLED_IN_UPGRADE = """
+import os, signal, sys
+from pathlib import Path
+from jim.clock import Clock
+from jim.statusdb import connected, sqlite
+make = connected.let_make
+def die(sql):
+    if sys.argv[2] in sql:
+        os.kill(os.getpid(), signal.SIGKILL)
+def let_make(db):
+    make(db)
+    db.set_trace_callback(die)
+connected.let_make = let_make
+sqlite.Store(Path(sys.argv[1]), Clock(), write=True)
+"""
+
+
+@pytest.mark.parametrize("at", ["", "TABLE output", "INDEX item_promised", "user_version = ", "COMMIT"])
+def test_65_a_status_db_of_the_format_before_is_upgraded_while_waves_run(ground, at):
     ground.start(events(12, 1, "release = { at_once = 5 }"))
     ground.until(lambda: len(ground.batch.tasks) == 5)
     ground.begin()
     ground.store.close()
     with closing(sqlite3.connect(ground.site.state / "status.db")) as db:
         db.executescript(TO_FORMAT_12)
+    if at:
+        command = [sys.executable, "-c", KILLED_IN_UPGRADE, str(ground.site.state / "status.db"), at]
+        assert subprocess.run(command, check=False, cwd=ROOT).returncode == -signal.SIGKILL
     ground.restart()
     ground.until_state(TaskState.FINISHED)
     assert whole(ground.ranges(), 1, 12)

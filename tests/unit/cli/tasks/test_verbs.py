@@ -464,3 +464,20 @@ def test_a_task_does_not_start_without_its_store(ground, jim, tmp_path):
     store.rmdir()
     code, said = jim("start", "--untested", "x")
     assert (code, said.splitlines()[-1]) == (2, f"jim: x: output.store: {store}: no such directory")
+
+
+def test_60_a_keeper_is_started_after_a_reboot_for_a_task_that_only_watches(ground, jim, capsys, monkeypatch):
+    started = []
+    monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
+    (ground.place / "names.txt").write_text("/data/1\n")
+    jim("create", ground.write(f'[[task]]\nname = "mc"\n{SH}\nsource = [ {{ list = "names.txt" }} ]\n'))
+    jim("start", "mc", "--untested")
+    ground.go(5, 1.0)
+    assert not ground.batch.tasks, "its piece waits to be full"
+    assert cli.main(["keeper", "--all"]) == 0
+    assert capsys.readouterr().out.endswith(": keeper started, 0 grid jobs are unfinished, 1 task goes on\n")
+    assert started == [ground.site.state]
+    jim("pause", "mc")
+    assert cli.main(["keeper", "--all"]) == 0
+    assert capsys.readouterr().out.endswith(": nothing to do\n")
+    assert len(started) == 1
