@@ -9,13 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from jim.admin.finding import FAILED, OK, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.home import HOME, closed_place
 from jim.admin.known_types import job_types
 from jim.command import run
 from jim.doors.arc.request import RUNTIMES, runtime_of
-from jim.errors import BadSite
+from jim.errors import BadSite, JimError
 from jim.files import replace_durably
+from jim.model import Answer
 from jim.request import declarations, handler_of
 from jim.site.file import Site
 
@@ -108,24 +109,32 @@ def register(site: Site) -> Iterator[str]:
         draft.symlink_to(MODULE)
         draft.rename(where.module)
         yield f"linked {where.module} to {MODULE}"
+    wanted = runtimes(site.site.handlers)
     if where.runtimes:
-        yield from _write_runtimes(where, where.runtimes, runtimes(site.site.handlers))
+        yield _write_runtimes(where.runtimes, wanted)
+        yield _switch(where, "enable", wanted)
     yield from _to_do(where)
 
 
-def _write_runtimes(where: Places, place: Path, wanted: dict[str, str]) -> Iterator[str]:
+def _write_runtimes(place: Path, wanted: dict[str, str]) -> str:
     for name, text in wanted.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         replace_durably(place / name, text.encode(), 0o644)
-    yield f"wrote {len(wanted)} runtime environments: {place}/{', '.join(sorted(wanted))}"
-    yield from _arcctl(where, "enable", wanted)
+    return f"wrote {len(wanted)} runtime environments: {place}/{', '.join(sorted(wanted))}"
 
 
-def _arcctl(where: Places, verb: str, names: Iterable[str]) -> Iterator[str]:
-    """Enable or disable runtime environments, as A-REX's own command does it."""
-    words = ["env", f"ARC_CONFIG={where.configuration}", "arcctl", "rte", verb, *(["--force"] * (verb == "disable"))]
-    answer = run([*words, *sorted(names)], limit=60)
-    yield f"{verb}d them: arcctl rte {verb}" if answer.code == 0 else f"not {verb}d: {answer.facts()}"
+def _switch(where: Places, verb: str, names: Iterable[str]) -> str:
+    """Enable or disable runtime environments by A-REX's own command; return what to report."""
+    answer = _arcctl(where, verb, *sorted(names))
+    if answer.code != 0:
+        todo = f"as root: arcctl rte {verb} {' '.join(sorted(names))}"
+        raise JimError(f"the runtime environments are not {verb}d: {answer.facts()}; {todo}")
+    return f"{verb}d them: arcctl rte {verb}"
+
+
+def _arcctl(where: Places, *words: str) -> Answer:
+    own = where.location / "sbin/arcctl"  # few accounts have that directory in PATH
+    return run(["env", f"ARC_CONFIG={where.configuration}", str(own), "rte", *words], limit=60)
 
 
 def _to_do(where: Places) -> Iterator[str]:
@@ -151,14 +160,20 @@ def unregister(site: Site) -> Iterator[str]:
             yield f"removed {file}"
     there = _written(where)
     if where.runtimes and there:
-        yield from _arcctl(where, "disable", there)
-        for name in there:
-            (where.runtimes / name).unlink()
-        for place in {(where.runtimes / name).parent for name in there}:
-            with suppress(OSError):  # it has something else
-                place.rmdir()
-        yield f"removed {len(there)} runtime environments from {where.runtimes}"
+        yield from _remove_runtimes(where, where.runtimes, there)
     yield f"nothing else was changed; {where.configuration} is yours: choose another lrms, and restart A-REX"
+
+
+def _remove_runtimes(where: Places, place: Path, names: list[str]) -> Iterator[str]:
+    try:
+        yield _switch(where, "disable", names)
+    finally:
+        for name in names:
+            (place / name).unlink()
+        for each in {(place / name).parent for name in names}:
+            with suppress(OSError):  # it has something else
+                each.rmdir()
+    yield f"removed {len(names)} runtime environments from {place}"
 
 
 def _written(where: Places) -> list[str]:
@@ -211,9 +226,24 @@ def findings(site: Site) -> Iterator[Finding]:
     missing = [name for name in wanted if not where.runtimes or _text(where.runtimes / name) != wanted[name]]
     told = f"{where.runtimes or 'runtimedir'} has a runtime environment for each job type"
     yield _check("runtime environments", not missing, told, f"{AGAIN}; missing or old: {', '.join(missing)}")
+    if where.runtimes and not missing:
+        yield _enabled(where, wanted)
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
     yield _check("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
+
+
+def _enabled(where: Places, wanted: Iterable[str]) -> Finding:
+    """Ask A-REX's own command which runtime environments jobs may name."""
+    answer = _arcctl(where, "list", "--enabled")
+    if answer.code != 0:
+        todo = "run this check as an account that may read A-REX's control directory"
+        return Finding(
+            "enabled", WARNING, f"nobody knows which runtime environments are enabled: {answer.facts()}", todo
+        )
+    disabled = sorted({*wanted} - {line.split()[0] for line in answer.out.splitlines() if line.split()})
+    todo = f"as root: arcctl rte enable {' '.join(disabled)}"
+    return _check("enabled", not disabled, "jobs may name all of these runtime environments", todo)
 
 
 def _text(file: Path) -> str:

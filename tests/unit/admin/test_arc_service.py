@@ -6,7 +6,7 @@ import pytest
 
 from jim.admin import arc_service
 from jim.admin.arc_information import lines
-from jim.errors import BadSite
+from jim.errors import BadSite, JimError
 from jim.site.file import Site
 from tests.stand_ins import World
 
@@ -14,23 +14,38 @@ PARSER = """#!/bin/sh
 # -c FILE -b BLOCK -o OPTION
 sed -n "/^\\[$4\\]/,/^\\[/s/^$6 *= *//p" "$2"
 """
+# As A-REX 6.17 has it: a link for each runtime environment that is enabled, and no option of `disable`.
+ARCCTL = """#!/bin/sh
+echo "$ARC_CONFIG $*" >>"$0.calls"
+[ ! -e "$0.broken" ] || { echo cannot >&2; exit 1; }
+verb=$2; shift 2
+case $verb in
+list) cat "$0.enabled" 2>/dev/null; exit 0 ;;
+disable) [ "${1#-}" = "$1" ] || { echo "unrecognized arguments: $1" >&2; exit 2; } ;;
+esac
+for each; do
+    grep -vx "$each" "$0.enabled" 2>/dev/null >"$0.new"
+    [ "$verb" = disable ] || echo "$each" >>"$0.new"
+    mv "$0.new" "$0.enabled"
+done
+"""
+OF_ARCCTL = {"sbin/arcctl.calls", "sbin/arcctl.enabled"}
 
 
 @pytest.fixture
 def arc(tmp_path, monkeypatch):
     """An A-REX, as far as `jim arc` asks it."""
     place = tmp_path / "arc"
-    for each in ("share/arc", "lib/arc", "bin"):
+    for each in ("share/arc", "lib/arc", "sbin"):
         (place / each).mkdir(parents=True)
     (place / "share/arc/scan-fork-job").write_text("theirs\n")
     (place / "lib/arc/arcconfig-parser").write_text(PARSER)
-    (place / "bin/arcctl").write_text(f'#!/bin/sh\necho "$ARC_CONFIG $*" >>{place}/calls\n')
-    for each in ("lib/arc/arcconfig-parser", "bin/arcctl"):
+    (place / "sbin/arcctl").write_text(ARCCTL)
+    for each in ("lib/arc/arcconfig-parser", "sbin/arcctl"):
         (place / each).chmod(0o755)
     (place / "arc.conf").write_text(f"[lrms]\nlrms = jim lab\n[arex]\nruntimedir = {place}/runtime\n")
     monkeypatch.setenv("ARC_LOCATION", str(place))
     monkeypatch.setenv("ARC_CONFIG", str(place / "arc.conf"))
-    monkeypatch.setenv("PATH", f"{place}/bin:/usr/bin:/bin")
     return place
 
 
@@ -51,21 +66,38 @@ def test_it_is_registered_and_nothing_is_left_of_it(arc, site):
     before = names(arc)
     said = list(arc_service.register(site))
     assert said[-1] == "nothing else was changed; restart A-REX, so that it knows the runtime environments"
-    made = sorted(set(names(arc)) - set(before) - {"calls"})
+    made = sorted(set(names(arc)) - set(before) - OF_ARCCTL)
     assert [each for each in made if each.startswith("share")] == [
         "share/arc/JIMmod.pm",
         *(f"share/arc/{verb}-jim-job" for verb in ("cancel", "scan", "submit")),
     ]
     assert "runtime/JIM/PYTHIA" in made
     assert "pythia_monte_carlo" in (arc / "runtime/JIM/PYTHIA").read_text()
-    call = (arc / "calls").read_text()
+    call = (arc / "sbin/arcctl.calls").read_text()
     assert call.startswith(f"{arc}/arc.conf rte enable JIM/CDF_CONCATENATION ")
     assert {name for name, level in levels(site).items() if level == "failed"} <= {"accounts"}
     again = list(arc_service.register(site))
     assert sum("already leads to" in line for line in again) == 1
     list(arc_service.unregister(site))
-    assert sorted(set(names(arc)) - {"calls"}) == before
-    assert "rte disable --force JIM/" in (arc / "calls").read_text()
+    assert sorted(set(names(arc)) - OF_ARCCTL) == before
+    assert (arc / "sbin/arcctl.enabled").read_text() == ""
+
+
+def test_runtime_environments_that_are_not_enabled_are_told(arc, site):
+    (arc / "sbin/arcctl.broken").touch()
+    with pytest.raises(JimError, match=r"not enabled: cannot \(exit 1 .*; as root: arcctl rte enable JIM/CDF_"):
+        list(arc_service.register(site))
+    assert levels(site)["enabled"] == "warning"
+    (arc / "sbin/arcctl.broken").unlink()
+    found = {each.name: each for each in arc_service.findings(site)}["enabled"]
+    assert found.level == "failed"
+    assert found.todo.startswith("as root: arcctl rte enable JIM/CDF_CONCATENATION ")
+    list(arc_service.register(site))
+    assert levels(site)["enabled"] == "ok"
+    (arc / "sbin/arcctl.broken").touch()
+    with pytest.raises(JimError, match=r"not disabled: .*; as root: arcctl rte disable JIM/CDF_"):
+        list(arc_service.unregister(site))
+    assert not (arc / "runtime/JIM").exists()
 
 
 def test_perl_loads_what_is_registered(arc, site):
@@ -127,7 +159,7 @@ def test_runtime_environments_of_job_types_that_are_gone_are_removed_too(arc, si
     (arc / "runtime/JIM/OLD").write_text((arc / "runtime/JIM/PYTHIA").read_text())
     list(arc_service.unregister(site))
     assert not (arc / "runtime/JIM").exists()
-    assert " JIM/OLD " in (arc / "calls").read_text()
+    assert " JIM/OLD " in (arc / "sbin/arcctl.calls").read_text()
 
 
 @pytest.mark.parametrize(
