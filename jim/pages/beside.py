@@ -36,10 +36,12 @@ class Beside:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _seen: dict[tuple[int, int], _Seen] = field(default_factory=dict)
 
-    def at(self, watch: Watch, find: Find | None, number: int | None = None, n: int = 0) -> Moment | None:
-        """Return the present moment of a page; None if only the whole page tells."""
-        moment = watch.at(number)
-        if moment is None or number is None or find is None:
+    def at(
+        self, watch: Watch, find: Find | None, number: int | None = None, n: int = 0, task: str = "", p: int = 0
+    ) -> Moment | None:
+        """Return the present moment of a page; None if only the whole page tells. Pages of tasks show the site's."""
+        moment = watch.at(None if task else number)
+        if moment is None or task or number is None or find is None:
             return moment
         return moment._replace(mark=f"{moment.mark} {self.mark(find, moment.mark, number, n)}")
 

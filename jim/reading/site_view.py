@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from jim.reading.before_submission import Wait
 from jim.reading.documents import waits
 from jim.reading.view import Heart, Trouble, View
 from jim.statusdb.asked import GridJobsAsked
+from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import paused_by_itself
 
 EXPLAINED = 50  # grid jobs with the most unsent local jobs
 IN_TROUBLE = 10
@@ -82,3 +85,21 @@ def what_waits(view: View) -> list[WhatWaits]:
             found.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
     groups = [WhatWaits(those[0][0], [number for _, number in those]) for those in found.values()]
     return sorted(groups, key=lambda group: -len(group.grid_jobs))
+
+
+class TasksSeen(NamedTuple):
+    """The tasks at a glance."""
+
+    counts: dict[str, int]  # by state
+    wanting: list[tuple[str, str]]  # the names of those that want a person, and why
+
+
+def tasks_seen(view: View) -> TasksSeen:
+    """Count the tasks by state, and name those that want a person: paused by itself, or blind at a source."""
+    tasks = view.store.tasks()
+    wanting = [(each.name, each.reason) for each in tasks if paused_by_itself(each)]
+    for each in tasks:
+        if each.state is TaskState.RUNNING:
+            blind = (source.reason for source in view.store.sources(each.id) if source.reason)
+            wanting += [(each.name, f"a source cannot be looked at: {reason}") for reason in blind]
+    return TasksSeen(dict(Counter(each.state.value for each in tasks)), wanting)

@@ -30,6 +30,7 @@ class Connected:
         self._in_batch: int | None = None  # local jobs, once they are counted
         self._changed: set[int] = set()  # grid jobs
         self._changed_tasks: set[int] = set()
+        self._shows_tasks_anew = False  # whether the transaction changes what people see of tasks
         self._touched: set[int] = set()  # grid jobs that this transaction gives a new version
         self.db, self._format = opened(file, write=write)
         if self._format > VERSION:
@@ -117,7 +118,9 @@ class Connected:
         if touched:
             sql = "UPDATE grid_job SET version = version + 1 WHERE id IN (SELECT value FROM json_each(?))"
             self.db.execute(sql, (json.dumps(sorted(touched)),))
+        if touched or self._shows_tasks_anew:
             self.db.execute(RAISE_VERSION)
+        self._shows_tasks_anew = False
 
     def version(self, grid: int | None = None) -> int | None:
         """Return the version of a grid job, or of the whole store; None: it is not known."""

@@ -95,7 +95,9 @@ class Outputs(Pools):
         if "record" in columns:
             columns["record"] = as_json(columns["record"]) if columns["record"] else ""
         names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(f"UPDATE output SET {names} WHERE id = ?", (*columns.values(), number))
+        with self.transaction():
+            self._shows_tasks_anew = True
+            self.db.execute(f"UPDATE output SET {names} WHERE id = ?", (*columns.values(), number))
 
     def is_stored(self, output: Output, place: str) -> None:
         """Record that an output has its place in a store."""

@@ -38,10 +38,16 @@ class Pools(Tasks):
         return [Source(*row) for row in self.db.execute("SELECT * FROM source WHERE task = ? ORDER BY k", (task,))]
 
     def set_source(self, task: int, k: int, **columns: Any) -> None:
-        """Record what is known of a source."""
-        self._changed_tasks.add(task)
+        """Record what is known of a source. That it was looked at once more, people see with the next minute."""
         names = ", ".join(f"{name} = ?" for name in columns)
-        self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
+        with self.transaction():
+            before = self.sources(task)
+            self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
+            self._changed_tasks.add(task)
+            after = self.sources(task)
+            self._shows_tasks_anew |= [each._replace(looked="") for each in before] != [
+                each._replace(looked="") for each in after
+            ]
 
     def are_looked_at(self, when: Mapping[tuple[int, int], str]) -> None:
         """Record when sources were looked at that have shown nothing new: nobody has to do anything about that."""
@@ -72,7 +78,7 @@ class Pools(Tasks):
             self.db.execute("INSERT OR IGNORE INTO pool_group (task, grp) VALUES (?, ?)", (task, grp))
             sql = "UPDATE pool_group SET dirty = dirty + 1, flush = max(flush, ?) WHERE task = ? AND grp = ?"
             self.db.execute(sql, (int(flush), task, grp))
-            self._changed_tasks.add(task)
+            self._touch_task(task)
 
     def is_planned(self, group: Group) -> None:
         """Record that a group was planned as it was then; it is still dirty if something has changed since."""

@@ -34,7 +34,13 @@ class Tasks(Connected):
     """The part of a status DB about tasks as a whole."""
 
     _changed_tasks: set[int]  # since the last question
+    _shows_tasks_anew: bool
     times_changed = 0  # how often any task was found changed
+
+    def _touch_task(self, number: int) -> None:
+        """Record, in a transaction, that something of a task changes."""
+        self._changed_tasks.add(number)
+        self._shows_tasks_anew = True
 
     def changed_tasks(self) -> set[int]:
         """Return the tasks that this store has changed since the last call, and perhaps others."""
@@ -105,6 +111,7 @@ class Tasks(Connected):
             for table in OF_TASK:
                 self.db.execute(f"DELETE FROM {table} WHERE task = ?", (number,))
             self.db.execute("DELETE FROM task WHERE id = ?", (number,))
+            self._shows_tasks_anew = True
 
     def set_task(self, number: int, **columns: Any) -> None:
         """Change a task; a new state is written to its journal."""
@@ -114,7 +121,7 @@ class Tasks(Connected):
         with self.transaction():
             if "state" in columns:
                 self.note_task(number, columns["state"], reason)
-            self._changed_tasks.add(number)
+            self._touch_task(number)
             names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
             values = (*columns.values(), self.clock.utc(), number)
             self.db.execute(f"UPDATE task SET {names} WHERE id = ?", values)
@@ -125,9 +132,10 @@ class Tasks(Connected):
 
     def note_task(self, number: int, what: str, reason: str = "") -> None:
         """Add a line to the journal of a task."""
-        self._changed_tasks.add(number)
         line = (number, self.clock.utc(), what, reason.encode(errors="backslashreplace").decode())
-        self.db.execute("INSERT INTO task_journal (task, at, what, reason) VALUES (?, ?, ?, ?)", line)
+        with self.transaction():
+            self._touch_task(number)
+            self.db.execute("INSERT INTO task_journal (task, at, what, reason) VALUES (?, ?, ?, ?)", line)
 
     def task_journal(self, number: int, last: int = 100) -> list[TaskLine]:
         """Return the last lines of a task's journal, oldest first."""
@@ -140,7 +148,7 @@ class Tasks(Connected):
             found = self.db.execute("SELECT count(*) + 1 FROM fix WHERE task = ?", (number,)).fetchone()[0]
             row = (number, found, json.dumps(changes), self.clock.utc())
             self.db.execute("INSERT INTO fix VALUES (?, ?, ?, ?)", row)
-            self._changed_tasks.add(number)
+            self._touch_task(number)
         return int(found)
 
     def fixes(self, number: int, upto: int | None = None) -> dict[int, dict[str, Any]]:
@@ -176,7 +184,7 @@ class Tasks(Connected):
 
     def _recount(self, task: int, what: str, changes: Iterable[tuple[str, str, int]]) -> None:
         """Let the tally follow: group, state, and how many more."""
-        self._changed_tasks.add(task)
+        self._touch_task(task)
         self.db.executemany(COUNT, ((task, what, grp, state, count) for grp, state, count in changes))
 
     def _moved(self, task: int, what: str, found: Iterable[tuple[str, str, int]], now: str) -> None:

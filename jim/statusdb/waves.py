@@ -240,7 +240,9 @@ class Waves(Outputs):
         """Change a wave."""
         names = ", ".join(f"{name} = ?" for name in columns)
         values = (*columns.values(), wave.task, wave.t, wave.w)
-        self.db.execute(f"UPDATE wave SET {names} WHERE task = ? AND t = ? AND w = ?", values)
+        with self.transaction():
+            self._shows_tasks_anew = True
+            self.db.execute(f"UPDATE wave SET {names} WHERE task = ? AND t = ? AND w = ?", values)
 
     def waves(self, task: int, *states: WaveState) -> list[Wave]:
         """Return the waves of a task in these states, or all, and those of its tests."""

@@ -112,7 +112,7 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
 
 def _too_early_to_remove(task: Task, pool: Pool) -> str:
     if pool.sent:
-        return f"{task.name} has {pool.sent:,} pieces on the way; cancel it first"
+        return f"{task.name} has {pool.sent:,} piece{'s' * (pool.sent != 1)} on the way; cancel it first"
     if pool.feeds:
         return f"{task.name} feeds {pool.feeds[0]!r}, which is not finished; finish or cancel that first"
     if task.state in (TaskState.FINISHED, TaskState.CANCELLED, TaskState.CONFIGURED, TaskState.READY):

@@ -91,7 +91,7 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
             wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
             unsettle(keeper, job)
         if able:
-            keeper.store.note_task(task.id, "tried again", f"{len(able)} failed pieces: {why}")
+            keeper.store.note_task(task.id, "tried again", f"{len(able)} failed piece{'s' * (len(able) != 1)}: {why}")
 
 
 def _fix(keeper: Keeper, task: Task, wave: Wave, job: GridJob, wish: Wish) -> None:

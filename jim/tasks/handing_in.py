@@ -70,7 +70,9 @@ def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: l
 def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
     with keeper.store.transaction():
         keeper.store.set_wave(wave, state=WaveState.HANDED_IN, grid=grid, reason="")
-        keeper.store.note_task(task.id, f"handed in as {grid}", f"wave {wave.w}, {wave.size} pieces" * (not wave.t))
+        keeper.store.note_task(
+            task.id, f"handed in as {grid}", f"wave {wave.w}, {wave.size} piece{'s' * (wave.size != 1)}" * (not wave.t)
+        )
     log.info("task %s: wave %d is grid job %d", task.name, wave.w, grid)
 
 

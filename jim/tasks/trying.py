@@ -94,7 +94,7 @@ def _store(keeper: Keeper, task: Task, loads: list[Load]) -> None:
     with keeper.store.transaction():
         for k, each in enumerate(loads, 1):
             keeper.store.add_wave(task.id, task.tests, k, 1, sha256_of([each]), stored([each]))
-        keeper.store.note_task(task.id, "test", f"{len(loads)} pieces")
+        keeper.store.note_task(task.id, "test", f"{len(loads)} piece{'s' * (len(loads) != 1)}")
 
 
 def _tried(keeper: Keeper, task: Task, wave: Wave) -> Tried:

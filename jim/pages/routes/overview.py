@@ -14,7 +14,7 @@ from jim.pages.routes.files import document
 from jim.reading import history, lists
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts, hole_words
-from jim.reading.site_view import WhatWaits, health, in_trouble, unfinished_counts, what_waits
+from jim.reading.site_view import WhatWaits, health, in_trouble, tasks_seen, unfinished_counts, what_waits
 from jim.reading.view import View
 
 TROUBLE_DAYS = 7
@@ -32,7 +32,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     require_no_filter()
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
-    counts = unfinished_counts(view)
+    counts, tasks = unfinished_counts(view), tasks_seen(view)
     waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
     _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
@@ -46,6 +46,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
                 "in_trouble": lists.records(view, trouble),
+                "tasks": tasks._asdict(),
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
@@ -57,6 +58,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         "overview.html",
         counts=counts,
         trouble=trouble,
+        tasks=tasks,
         holes=holes[:MOST_HOLES],
         hole_words=hole_words,
         waits_at=waits_at,

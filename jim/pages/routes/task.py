@@ -43,7 +43,7 @@ NOTHING_YET: dict[str, Any] = {
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", "xml", name="task", document=document)
+    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", "xml", name="task", versioned=True, document=document)
     pages.add(app, "/tasks/<TASK>/explain.json", explained, "json", name="task_explained")
 
 

@@ -18,6 +18,7 @@ from jim.pages.tokens import Role
 from jim.reading import filters, task_lists, task_waits, tasks
 from jim.reading.filters import Filters
 from jim.reading.lists import Page
+from jim.reading.task_attempts import used_in_words
 from jim.reading.task_story import story
 from jim.reading.task_words import part_in_words
 from jim.reading.view import View
@@ -26,20 +27,24 @@ from jim.statusdb.task_rows import Output, Task
 
 ITEM = ("id", "name", "group", "state", "size", "since", "note")
 PIECE = ("piece", "group", "state", "wave", "local_job", "attempts_before", "ended", "reason")
-OUTPUT = ("piece", "output", "k", "group", "state", "name", "place", "bytes", "sha256", "promised", "changed", "reason")
+OUTPUT = (
+    *("piece", "output", "k", "group", "state", "name", "place", "bytes", "sha256", "fix", "promised", "changed"),
+    "reason",
+)
 GROUP = ("group", "closed", "items", "pieces")
+TOLD_TO_LOOKERS = ("items", "outputs", "fixes", "changes", "attempts")  # of a piece
 ITEMS_SHOWN = 500  # of one piece
 STEPS_SHOWN = 200  # of a story
 
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the pages."""
-    pages.add(app, "/tasks/<TASK>/groups", groups, "html", "json", "csv", name="task_groups")
-    pages.add(app, "/tasks/<TASK>/items", items, "html", "json", "csv", name="task_items")
-    pages.add(app, "/tasks/<TASK>/items/<ID>", item, "html", "json", name="task_item")
-    pages.add(app, "/tasks/<TASK>/outputs", outputs, "html", "json", "csv", name="task_outputs")
-    pages.add(app, "/tasks/<TASK>/pieces", pieces, "html", "json", "csv", name="task_pieces")
-    pages.add(app, "/tasks/<TASK>/<P>", piece, "html", "json", name="task_piece")
+    pages.add(app, "/tasks/<TASK>/groups", groups, "html", "json", "csv", name="task_groups", versioned=True)
+    pages.add(app, "/tasks/<TASK>/items", items, "html", "json", "csv", name="task_items", versioned=True)
+    pages.add(app, "/tasks/<TASK>/items/<ID>", item, "html", "json", name="task_item", versioned=True)
+    pages.add(app, "/tasks/<TASK>/outputs", outputs, "html", "json", "csv", name="task_outputs", versioned=True)
+    pages.add(app, "/tasks/<TASK>/pieces", pieces, "html", "json", "csv", name="task_pieces", versioned=True)
+    pages.add(app, "/tasks/<TASK>/<P>", piece, "html", "json", name="task_piece", versioned=True)
     pages.add(app, "/tasks/<TASK>/<P>/explain.json", piece_explained, "json", name="task_piece_explained")
 
 
@@ -133,7 +138,18 @@ def _item(each: ItemSeen) -> tuple[object, ...]:
 
 
 def _output(each: Output) -> tuple[object, ...]:
-    known = each.p, each.stream, each.k, each.grp, each.state.value, each.name, each.place, each.bytes, each.sha256
+    known = (
+        each.p,
+        each.stream,
+        each.k,
+        each.grp,
+        each.state.value,
+        each.name,
+        each.place,
+        each.bytes,
+        each.sha256,
+        each.fix or None,
+    )
     return (*known, as_utc(each.promised), as_utc(each.changed), each.reason)
 
 
@@ -149,7 +165,7 @@ def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
     of, row = tasks.piece_named(view, f"{task}/{p}")
     record = tasks.piece_record(view, row)
     if g.role is Role.SEE:
-        record = {name: value for name, value in record.items() if name not in ("items", "outputs")}
+        record = {name: value for name, value in record.items() if name not in TOLD_TO_LOOKERS}
     if kind == "json":
         return as_json(record)
     facts = {
@@ -160,6 +176,7 @@ def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
         "local": _local_job(view, record["local_job"]),
         "items": record.get("items", ())[:ITEMS_SHOWN],
         "part": part_in_words,
+        "used": used_in_words,
         "ended": as_utc(row.ended),
     }
     return pages.html(view, "task_piece.html", **facts)

@@ -24,7 +24,9 @@ TIMES = ("created", "updated")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/tasks", tasks, "html", "json", "csv", "xml", document=partial(document, task=EVERY))
+    pages.add(
+        app, "/tasks", tasks, "html", "json", "csv", "xml", versioned=True, document=partial(document, task=EVERY)
+    )
 
 
 def tasks(pages: Pages, view: View, kind: str) -> Made:

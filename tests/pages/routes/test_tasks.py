@@ -11,6 +11,7 @@ import pytest
 from lxml import etree
 
 from jim import cli
+from jim.statusdb.task_rows import NewItem
 from jim.statusdb.xml import schema
 from jim.tasks.effects import TaskVerb
 from tests.pages.browser import Person
@@ -214,3 +215,64 @@ def test_what_is_not_there_is_not_found(failing: Ground, reader: Person) -> None
         assert reader.get(path).status_code == 404, path
     assert reader.get("/tasks?state=runing").status_code == 400
     assert reader.get("/tasks?after=x").status_code == 400
+
+
+LIVE = (
+    "/",
+    "/tasks",
+    "/tasks/files",
+    "/tasks/files/0",
+    "/tasks/files/items",
+    "/tasks/files/pieces",
+    "/tasks/files/items/1",
+)
+
+
+def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reader: Person, monkeypatch) -> None:
+    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
+    at = [1000.0]
+    monkeypatch.setattr(reader.pages.watch, "clock", lambda: at[0])
+    for path in LIVE:
+        reader.get(path)  # what a thread finds out is found out
+    at[0] += 10
+    tags = {path: reader.get(path).headers["ETag"] for path in LIVE}
+    store = failing.store
+    task = store.task_named("files").id
+    with monkeypatch.context() as unable:
+        unable.setattr(type(reader.pages), "html", None)
+        for again in range(2):
+            at[0] += 10
+            assert {reader.get(path, If_None_Match=tags[path]).status_code for path in LIVE} == {304}, again
+            store.set_source(task, 0, looked="2026-01-01T00:00:00.000Z")  # it was looked at, with nothing new
+    changes = (
+        lambda: store.note_task(task, "something"),
+        lambda: store.set_task(task, priority=7),
+        lambda: store.set_source(task, 0, reason="away"),
+        lambda: store.want_again(task, [0]) or store.set_wave(store.waves(task)[0], reason="odd"),
+        lambda: store.add_items(task, [NewItem("run9_x", "9")]),
+    )
+    for number, change in enumerate(changes):
+        before = reader.pages.watch.at(None).mark
+        change()
+        at[0] += 10
+        assert reader.pages.watch.at(None).mark != before, number
+    assert reader.get("/tasks/files", If_None_Match=tags["/tasks/files"]).status_code == 200
+
+
+def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: Ground, reader: Person) -> None:
+    assert "0 tasks" not in reader.page("/").text
+    assert reader.json("/index.json")["tasks"] == {"counts": {"running": 1}, "wanting": []}
+    page = reader.page("/")
+    assert "/tasks?state=running" in page.links()
+    task = failing.task("files")
+    failing.store.set_task(task.id, state="paused", reason="by itself: 20 in a row: exit <3>")
+    told = reader.json("/index.json")["tasks"]
+    assert told == {"counts": {"paused": 1}, "wanting": [["files", "by itself: 20 in a row: exit <3>"]]}
+    text = reader.page("/").text
+    assert "by itself: 20 in a row: exit <3>" in text
+
+
+def test_a_piece_shows_its_attempts_and_what_it_took(failing: Ground, reader: Person) -> None:
+    (attempt,) = [row for row in reader.page("/tasks/files/0").rows if row[0].strip() == "1.0"]
+    assert [" ".join(cell.split()) for cell in attempt][1:4] == ["1", "failed", "node1"]
+    assert "after 1 s" in " ".join(reader.page("/tasks/files/1").text.split())
