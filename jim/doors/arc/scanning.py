@@ -129,8 +129,11 @@ def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> by
     state, until = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2
     found = []
     for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
-        if time.monotonic() < until and (told := _end(state, mine[place], later)):
-            found.append((place, told.code, told.words))
+        try:
+            if time.monotonic() < until and (told := _end(state, mine[place], later)):
+                found.append((place, told.code, told.words))
+        except (OSError, JimError, ValueError) as error:  # a broken file of one job holds up no other
+            sys.stderr.write(f"{mine[place].id}: asked again in the next scan: {error}\n")
     return json.dumps(found).encode()
 
 
@@ -179,8 +182,8 @@ def _do(later: Sequence[tuple[str, Job]]) -> None:
     """Do what takes longer, after the answer: each of it can be repeated."""
     state = site_file.load().state
     if polled := next((job for what, job in later if what == "poll"), None):
-        number = generations.number_of_last(state, polled.id)
-        run([str(SHELL / "jim-poll"), str(number)], limit=COMMAND_SECONDS)  # which starts a keeper if none lives
+        # A poll starts a keeper if none lives.
+        run([str(SHELL / "jim-poll"), str(generations.number_of_last(state, polled.id))], limit=COMMAND_SECONDS)
     for what, job in later:
         if what in ("resume", "submit") and _moved_on(job):
             continue
@@ -191,8 +194,7 @@ def _do(later: Sequence[tuple[str, Job]]) -> None:
             words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]
             answer = run(words, limit=COMMAND_SECONDS)
             if answer.code == 2 and verb == "submit":  # it can never be accepted
-                why = " ".join(answer.err.split())[-500:]
-                tell(state, job.id, Told(0, job.entered, 1, why))
+                tell(state, job.id, Told(0, job.entered, 1, " ".join(answer.err.split())[-500:]))
 
 
 def _moved_on(job: Job) -> bool:

@@ -1,5 +1,6 @@
 """What A-REX is told of ends, and what a scan does beside: each story begins with A-REX's files and JIM's answers."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -224,6 +225,18 @@ def test_more_jobs_than_can_be_looked_at_in_time_have_their_turn(arex, world, mo
         assert scanning._told_by("", many, []) == b"[]"
     assert len(looked) < 100
     assert len(set(looked)) > 10
+
+
+def test_a_broken_file_of_one_job_holds_up_no_other(arex, world, monkeypatch, capfdbinary):
+    number = arex.run()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    (world.site.state / f"answers/{number}").write_text("ended well\n")
+    monkeypatch.setattr(scanning, "become", lambda _: None)
+    gone = job._replace(id="gone")  # JIM does not know it
+    told = json.loads(scanning._told_by("", [job, gone], []))
+    assert [place for place, _, _ in told] == [1]
+    assert f"{ID}: asked again in the next scan: ".encode() in capfdbinary.readouterr().err
 
 
 def test_a_cancel_that_did_not_reach_jim_is_left_by_the_scan(arex, world):
