@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from jim.statusdb.task_rows import LIVE_PIECES, ItemState, Task, TaskState
+from jim.statusdb.outputs import pool_of
+from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, Task, TaskState
 from jim.tasks import feeding
 from jim.tasks.keeping import Keeper
 
@@ -48,7 +49,13 @@ def _finish(keeper: Keeper, task: Task) -> None:
     ]
     if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
         return
-    outcome = WITH_FAILURES if items.get(ItemState.FAILED) else COMPLETED
+    outcome = WITH_FAILURES if items.get(ItemState.FAILED) or _any_broken(keeper, task) else COMPLETED
     keeper.store.set_task(task.id, state=TaskState.FINISHED, outcome=outcome, reason="")
     keeper.store.note_task(task.id, outcome)
     log.info("task %s: finished, %s", task.name, outcome)
+
+
+def _any_broken(keeper: Keeper, task: Task) -> bool:
+    """Tell whether a task has not brought what it has promised, also if the items of that were given up."""
+    pools = (pool_of(each["name"]) for each in task.streams)
+    return any(keeper.store.task_counts(task.id, each).get(OutputState.BROKEN) for each in pools)

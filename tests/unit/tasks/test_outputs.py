@@ -324,3 +324,27 @@ def test_36_an_attempt_whose_piece_lacks_outputs_counts_as_failed(ground, store,
     ground.work()
     ground.until(lambda: any(line.startswith("throttle: ") for line in ground.journal()))
     assert [line for line in ground.journal() if line.startswith("throttle")] == [f"throttle: {told}"]
+
+
+def test_a_broken_promise_is_a_failure_though_its_item_was_given_up(ground, store, tmp_path):
+    ground.brings = lambda _: {"o.dat": b"x"}
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        request = {{ job_type = "executable", executable = "/bin/echo", arguments = ["$InputFiles"], outputs = ["*"] }}
+        source = [ {{ list = "{a_list(tmp_path, "/data/a", "/data/b")}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        output = [ {{ name = "o", files = "*.dat", store = "{store}" }} ]
+        """
+    )
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    ground.end_one("1", 1, code=3)
+    ground.until(lambda: ground.counts("pieces").get("failed"))
+    ground.ask("drop", items=["/data/a"], reason="bad")
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    assert ground.items() == {"/data/a": "dropped", "/data/b": "completed"}
+    assert ground.counts("output o") == {"broken": 1, "stored": 1}
+    assert ground.task().outcome == "with failures"
