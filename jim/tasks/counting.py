@@ -34,11 +34,25 @@ def ends_in(keeper: Keeper, wave: Wave, lines: Iterable[Journal], brought: Mappi
         if line.now == State.COMPLETED.value:
             ended = brought.get(line.n, Ended(0, PieceState.COMPLETED))
             if ended:
-                yield End(wave.w, ended.state is PieceState.COMPLETED, ended.reason)
+                sent = sent_at(keeper, wave, line.n)
+                yield End(wave.w, ended.state is PieceState.COMPLETED, ended.reason, sent)
         elif line.now in (State.FAILED.value, State.WAITING.value):
             tried = [each for each in keeper.store.attempts(wave.grid, n=line.n) if each.attempt == line.attempt]
             if tried and _counts(keeper, tried):
                 yield End(wave.w, False, tried[0].reason)
+
+
+def sent_at(keeper: Keeper, wave: Wave, n: int) -> int:
+    """Return the line of the journal in which an attempt was sent, if its wave is older than the last bad decision.
+
+    A piece may be released before the trouble and sent after it: while most fail, waves have little room.
+    """
+    task = keeper.store.task(wave.task)
+    if task is None or wave.w >= read(task.throttle).shrunk:
+        return 0
+    return max(
+        (each.seq for each in keeper.store.journal(wave.grid, n) if each.now == State.SUBMITTING.value), default=0
+    )
 
 
 def _counts(keeper: Keeper, ended: Sequence[Attempt]) -> bool:
@@ -55,7 +69,7 @@ def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
     if task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED):
         return
     before = read(task.throttle)
-    decided = count(before, ends, task.next_wave, keeper.clock.steady())
+    decided = count(before, ends, task.next_wave, keeper.clock.steady(), keeper.store.journal_end())
     if decided.throttle != before:
         keeper.store.set_task(number, throttle=decided.throttle._asdict())
     if decided.told:

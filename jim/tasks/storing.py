@@ -25,7 +25,7 @@ from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
 from jim.tasks import streams
 from jim.tasks.bringing import todo_of
-from jim.tasks.counting import count_ends
+from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import End
 from jim.tasks.waves import DIGITS
@@ -173,7 +173,9 @@ def _end(keeper: Keeper, task: Task, ended: Ended) -> None:
     piece = keeper.store.piece(task.id, ended.p)
     if piece is not None and piece.state is PieceState.SENT:
         keeper.store.move_pieces(task.id, [ended])
-        count_ends(keeper, task.id, [End(piece.wave, ended.state is PieceState.COMPLETED, ended.reason)])
+        waves = [each for each in keeper.store.live_waves(task.id) if not each.t and each.w == piece.wave]
+        sent = max((sent_at(keeper, each, piece.n) for each in waves), default=0)
+        count_ends(keeper, task.id, [End(piece.wave, ended.state is PieceState.COMPLETED, ended.reason, sent)])
 
 
 def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:

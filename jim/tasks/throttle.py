@@ -42,6 +42,7 @@ class Throttle(NamedTuple):
     bad_failed: int = 0  # attempts that made it shrink
     bad_ended: int = 0
     alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
+    shrunk_line: int = 0  # the last line of the journal when it shrank: an attempt that was sent later says something
 
     @property
     def allowance(self) -> int:
@@ -55,6 +56,7 @@ class End(NamedTuple):
     wave: int
     well: bool
     reason: str = ""
+    line: int = 0  # of the journal, which says that it was sent; 0: that does not matter
 
 
 class Step(NamedTuple):
@@ -79,8 +81,11 @@ def read(stored: Mapping[str, Any]) -> Throttle:
     return Throttle(**{name: value for name, value in stored.items() if name in Throttle._fields})
 
 
-def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float) -> Decided:
-    """Count attempts that have ended; return the new state, and what was decided by the way."""
+def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float, line: int = 0) -> Decided:
+    """Count attempts that have ended; return the new state, and what was decided by the way.
+
+    `line` is the last line of the journal.
+    """
     told, paused = list[str](), ""
     state = state._replace(a=state.a or state.first, decided=state.decided or now)
     for end in ends:
@@ -89,17 +94,17 @@ def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float) -> D
             paused = f"by itself: {IN_A_ROW} in a row: {end.reason}"
             state = state._replace(row=0)
         if state.ended >= max(FEWEST, min(state.a, MOST)):
-            state, words = _decide(state, next_wave, now)
+            state, words = _decide(state, next_wave, now, line)
             told += [words] if words else []
     if state.ended and now - state.decided >= state.probe_seconds:
-        state, words = _decide(state, next_wave, now)
+        state, words = _decide(state, next_wave, now, line)
         told += [words] if words else []
     return Decided(state, "; ".join(told), paused)
 
 
 def _counted(state: Throttle, end: End) -> Throttle:
-    """Count one attempt. A success of a piece from before the trouble says nothing of now."""
-    if end.well and end.wave < state.shrunk:
+    """Count one attempt. A success of one that was sent before the trouble says nothing of now."""
+    if end.well and end.wave < state.shrunk and end.line <= state.shrunk_line:
         return state
     row = state.row
     if state.alone and end.wave >= state.alone:
@@ -108,7 +113,7 @@ def _counted(state: Throttle, end: End) -> Throttle:
     return state._replace(ended=state.ended + 1, good=good, failed=failed, row=row)
 
 
-def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]:
+def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Throttle, str]:
     """Change the allowance by the share of failed attempts; return also words."""
     share, before = state.failed / state.ended, state
     state = state._replace(ended=0, failed=0, decided=now)
@@ -119,7 +124,7 @@ def _decide(state: Throttle, next_wave: int, now: float) -> tuple[Throttle, str]
         if not state.was_a:
             state = state._replace(was_a=state.a, was_fast=state.fast)
         sums = {"bad_failed": state.bad_failed + before.failed, "bad_ended": state.bad_ended + before.ended}
-        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, alone=alone, **sums)
+        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, shrunk_line=line, alone=alone, **sums)
         return state, _told(before, a)
     if share > GOOD:
         return state._replace(fast=0), ""
@@ -143,7 +148,7 @@ def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:
     if ended and failed > FAIR * ended:
         return state._replace(bad_failed=failed, bad_ended=ended), ""
     words = f"{failed} of {ended} attempts failed: allowance {state.a:,} → {state.was_a:,}; a black hole ate others"
-    state = state._replace(a=state.was_a, fast=state.was_fast, bad=0.0, shrunk=0, alone=0, row=0)
+    state = state._replace(a=state.was_a, fast=state.was_fast, bad=0.0, shrunk=0, shrunk_line=0, alone=0, row=0)
     return state._replace(was_a=0, bad_failed=0, bad_ended=0), words
 
 

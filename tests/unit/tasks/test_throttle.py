@@ -136,3 +136,13 @@ def test_36_what_always_fails_costs_few_pieces_and_pauses_late():
     assert end == "paused"
     assert failures <= 40
     assert now >= 3.3 * 3600
+
+
+def test_35_what_was_released_before_it_shrank_and_sent_after_that_counts():
+    """Waves have little room while most fail: what is sent by and by must be able to end the bad time."""
+    state = Throttle(at_once=200, queued=200, a=20)
+    state = count(state, [End(3, False, "exit 3")] * 20, next_wave=9, now=10.0, line=70).throttle
+    assert (state.a, state.shrunk, state.shrunk_line) == (10, 9, 70)
+    assert count(state, [End(4, True, line=70)] * 10, 9, 11.0, 90).throttle == state
+    after = count(state, [End(4, True, line=71)] * 10, 9, 11.0, 90).throttle
+    assert (after.a, after.bad, after.again > 0) == (20, 0.0, True)
