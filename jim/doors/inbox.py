@@ -134,7 +134,7 @@ def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
 
 def is_wished(state: Path, task: str) -> bool:
     """Tell whether there is a wish for a task that the keeper has still to fulfil."""
-    for path in (state / "inbox").glob("wish-*-task-*"):
+    for path in list((state / "inbox").glob("wish-*-task-*")):
         with suppress(OSError, ValueError, AttributeError, JimError):  # it is fulfilled just now
             if _read(path).get("target") == f"task:{task}":
                 return True

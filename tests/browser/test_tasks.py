@@ -151,3 +151,13 @@ def test_what_changes_is_shown_without_a_reload(tasked, look) -> None:
     world.until(lambda: world.task("files").state is TaskState.PAUSED)
     expect(page.locator(".status")).to_have_text("paused")
     expect(page.locator("summary", has_text="The last lines")).to_be_focused()
+
+
+def test_print_leaves_out_what_only_a_screen_can_use(tasked, look) -> None:
+    page = look(tasked[1]).go("/tasks/mc")
+    page.emulate_media(media="print")
+    assert page.locator("nav[aria-label=Pages]").is_hidden()
+    shown = "getComputedStyle(document.querySelector('.graph a'), '::after').content"
+    assert page.evaluate(shown) == "none"
+    assert page.evaluate("getComputedStyle(document.querySelector('.wide')).overflowX") == "visible"
+    assert page.pdf()[:4] == b"%PDF"

@@ -163,3 +163,14 @@ def test_an_item_that_a_person_may_have_added_has_no_source(chain, tell, tmp_pat
 def test_no_item_fits(chain, jim):
     chain.start(f'[[task]]\nname = "t"\n{EVENTS}\nsource = [ {{ events = 4, events_per_piece = 4 }} ]\n')
     assert jim("items", "t", "x*", "--story")[1] == "no item fits\n"
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_story_fits_any_terminal(chain, jim, capsys, monkeypatch, width):
+    chain.chain()
+    chain.finish()
+    monkeypatch.setattr("jim.cli.text.room", lambda _: width)
+    capsys.readouterr()
+    lines = jim("items", "reco", "gen/7", "--story")[1].splitlines()
+    long = [line for line in lines if len(line) > width]
+    assert all(len(line.split()) == 1 for line in long), "only the path of a file is longer"
