@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from jim.admin import gram_service
 from tests.cli_home import Home
@@ -18,6 +19,10 @@ from tests.stand_ins import World
 # start: put them back.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# On a busy machine any example takes longer now and then: that says nothing about what is tested.
+settings.register_profile("any time", deadline=None)
+settings.load_profile("any time")
 
 MEMORY = Path("/dev/shm")
 ROOM = 1 << 30

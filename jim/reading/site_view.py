@@ -87,19 +87,27 @@ def what_waits(view: View) -> list[WhatWaits]:
     return sorted(groups, key=lambda group: -len(group.grid_jobs))
 
 
+class Wanting(NamedTuple):
+    """A task that wants a person."""
+
+    name: str
+    why: str
+    more: str = ""  # what not everybody may read
+
+
 class TasksSeen(NamedTuple):
     """The tasks at a glance."""
 
     counts: dict[str, int]  # by state
-    wanting: list[tuple[str, str]]  # the names of those that want a person, and why
+    wanting: list[Wanting]
 
 
 def tasks_seen(view: View) -> TasksSeen:
     """Count the tasks by state, and name those that want a person: paused by itself, or blind at a source."""
     tasks = view.store.tasks()
-    wanting = [(each.name, each.reason) for each in tasks if paused_by_itself(each)]
+    wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
     for each in tasks:
         if each.state is TaskState.RUNNING:
-            blind = (source.reason for source in view.store.sources(each.id) if source.reason)
-            wanting += [(each.name, f"a source cannot be looked at: {reason}") for reason in blind]
+            blind = [source.reason for source in view.store.sources(each.id) if source.reason]
+            wanting += [Wanting(each.name, "a source cannot be looked at", reason) for reason in blind[:1]]
     return TasksSeen(dict(Counter(each.state.value for each in tasks)), wanting)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from flask import Flask
+from flask import Flask, g
 
 from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.pages.routes.files import document
+from jim.pages.tokens import Role
 from jim.reading import history, lists
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts, hole_words
-from jim.reading.site_view import WhatWaits, health, in_trouble, tasks_seen, unfinished_counts, what_waits
+from jim.reading.site_view import TasksSeen, WhatWaits, health, in_trouble, tasks_seen, unfinished_counts, what_waits
 from jim.reading.view import View
 
 TROUBLE_DAYS = 7
@@ -32,7 +33,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     require_no_filter()
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
-    counts, tasks = unfinished_counts(view), tasks_seen(view)
+    counts, tasks = unfinished_counts(view), _tasks(view)
     waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
     _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
@@ -46,7 +47,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
                 "in_trouble": lists.records(view, trouble),
-                "tasks": tasks._asdict(),
+                "tasks": {"counts": tasks.counts, "wanting": [each._asdict() for each in tasks.wanting]},
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
@@ -68,6 +69,12 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         tallies=view.store.tallies(numbers),
         days=TROUBLE_DAYS,
     )
+
+
+def _tasks(view: View) -> TasksSeen:
+    """Tell of tasks without the words of their sources, if whoever asks may not see these."""
+    seen = tasks_seen(view)
+    return seen._replace(wanting=[each._replace(more="") for each in seen.wanting]) if g.role is Role.SEE else seen
 
 
 def _wait(each: WhatWaits) -> dict[str, Any]:

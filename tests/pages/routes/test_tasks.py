@@ -267,7 +267,10 @@ def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: 
     task = failing.task("files")
     failing.store.set_task(task.id, state="paused", reason="by itself: 20 in a row: exit <3>")
     told = reader.json("/index.json")["tasks"]
-    assert told == {"counts": {"paused": 1}, "wanting": [["files", "by itself: 20 in a row: exit <3>"]]}
+    assert told == {
+        "counts": {"paused": 1},
+        "wanting": [{"name": "files", "why": "by itself: 20 in a row: exit <3>", "more": ""}],
+    }
     text = reader.page("/").text
     assert "by itself: 20 in a row: exit <3>" in text
 
