@@ -14,7 +14,7 @@ from tests.live.site import ROOT, USER, LiveSite
 
 pytestmark = pytest.mark.long
 
-SECONDS, DAMAGED = 120, 10
+SECONDS, DAMAGED = 120, 25
 LIMIT = 1800.0
 
 
