@@ -124,7 +124,9 @@ def _end(pid: int, state: Path) -> None:
         if holder(state) != pid:
             return
         signal.pidfd_send_signal(process, signal.SIGTERM)
-        if not select.select([process], [], [], END_SECONDS)[0]:
+        ended = select.poll()  # `select.select` knows no descriptors above 1,023
+        ended.register(process, select.POLLIN)
+        if not ended.poll(END_SECONDS * 1000):
             raise JimError(f"keeper {pid} has not ended in {END_SECONDS} s: `kill -9 {pid}` ends it, and loses nothing")
     finally:
         os.close(process)
