@@ -21,7 +21,7 @@ class Errand(Generic[T]):
     failed: Callable[[BaseException], None] | None = None  # none: the loop logs it, and the errand is tried again
     command: bool = False  # it runs a batch command
     far: bool = False  # it writes where people keep files: a file server that hangs there must hold up nothing else
-    source: bool = False  # it looks at a source of a task, or runs a site's splitter: one that hangs holds up nothing
+    source: bool = False  # it looks at a source of a task, or runs a site's code: one that hangs holds up nothing
     grid: int = 0  # the grid job that is looked at once it has ended
     repeats: bool = False  # done, it is put off like one that failed: evidence alone tells that it was obeyed
     heeds: tuple[type[BaseException], ...] = (

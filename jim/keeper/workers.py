@@ -29,7 +29,7 @@ class Workers:
     """Threads for errands. Only the loop writes the store, so it takes in the results.
 
     Batch commands have their own threads: they do not wait for large tars, and hanging commands block nothing else. So
-    has what writes where people keep files, and what looks at sources of tasks, or splits by a site's own code:
+    has what writes where people keep files, and what looks at sources of tasks, or runs a site's own code:
     directories and programs may hang.
     """
 

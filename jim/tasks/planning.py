@@ -84,7 +84,8 @@ class Planning:
         pool = Pool(is_open, task.next_piece, keeper.clock.steady())
         work = partial(cut, split, some, pool, keeper.site)
         done = partial(self._store, keeper, task, group, some, whole)
-        keeper.workers.start(Errand(_key(task), work, done, partial(_failed, keeper, task), heeds=(BaseException,)))
+        failed = partial(_failed, keeper, task)
+        keeper.workers.start(Errand(_key(task), work, done, failed, source=True, heeds=(BaseException,)))
         return True
 
     def _store(self, keeper: Keeper, task: Task, group: Group, items: Sequence[Item], whole: bool, made: Cut) -> None:

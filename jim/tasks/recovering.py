@@ -57,7 +57,7 @@ class Recoveries:
             return True
         work = partial(_make, task, content, asked, failed, keeper.site)
         keeper.workers.forget(key)
-        keeper.workers.start(Errand(key, work, partial(self._keep, task.id)))
+        keeper.workers.start(Errand(key, work, partial(self._keep, task.id), source=True))
         return False
 
     def _keep(self, task: int, made: Made) -> None:

@@ -173,7 +173,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
         _judge_alone(keeper, task, troubles)
         return NEVER
     work, judge = partial(_checked, check, tried), partial(_judge_alone, keeper, task)
-    return keeper.workers.start(Errand(key, work, judge, lambda error: judge([str(error)])))
+    return keeper.workers.start(Errand(key, work, judge, lambda error: judge([str(error)]), source=True))
 
 
 def _judge_alone(keeper: Keeper, task: Task, troubles: list[str]) -> None:

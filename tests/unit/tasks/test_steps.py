@@ -110,3 +110,16 @@ def test_a_piece_whose_files_are_elsewhere_has_failed_on_its_creation(made, tmp_
     assert failed.reason.startswith(
         "failed on creation: it may only run at T2, and this site is none of them: see site.locations"
     )
+
+
+def test_a_site_s_splitter_that_hangs_takes_no_thread_of_tars(made, tmp_path, monkeypatch):
+    ground = made()
+    started, start = [], ground.keeper.workers.start
+    monkeypatch.setattr(ground.keeper.workers, "start", lambda errand: started.append(errand) or start(errand))
+    ground.start(FILES.format(list=a_list(tmp_path, "/a", "/b")))
+    ground.until(lambda: ground.work(3) or ground.counts("pieces") == {"failed": 2})
+    ground.ask("recover", parameters={"files_per_job": 1})
+    ground.until(lambda: ground.work() or ground.counts("pieces") == {"replaced": 2, "completed": 2})
+    by_threads = {(errand.key[0], errand.source) for errand in started}
+    assert {("task plan", True), ("task recover", True)} <= by_threads
+    assert not {("task plan", False), ("task recover", False)} & by_threads
