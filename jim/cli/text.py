@@ -176,4 +176,4 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Print names and values in two columns; leave out empty values."""
     for name, value in pairs:
         if value not in ("", None):
-            say(value, f"{name:<{MARGIN}}")
+            say(value, f"{name:<{MARGIN - 1}} ")

@@ -65,7 +65,8 @@ class Tasks(Connected):
         found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,)) if self._format >= WITH_TASKS else ()
         for row in found:
             return _task(row)
-        raise UnknownJob(f"there is no task {name!r} in {self.file.parent}")
+        where = self.file.parent if self.file.name != ":memory:" else "a state directory without a status DB"
+        raise UnknownJob(f"there is no task {name!r} in {where}")
 
     def any_live_task(self) -> bool:
         """Tell whether the keeper has to stay for a task."""

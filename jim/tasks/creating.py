@@ -91,7 +91,8 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
             spec["name"],
             f"runs since {task.created}" if task.state is TaskState.RUNNING else f"is {task.state}",
         )
-        words = f"task {name!r} {begun} with other content; choose another name, or 'jim task cancel {name}'"
+        verb = "remove" if task.state in (TaskState.FINISHED, TaskState.CANCELLED) else "cancel"
+        words = f"task {name!r} {begun} with other content; choose another name, or 'jim task {verb} {name}'"
         raise wrong("task.name", words)
     return False
 

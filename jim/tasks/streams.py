@@ -43,7 +43,7 @@ def _check_as(text: str) -> None:
     if not names.is_valid() or not set(names.get_identifiers()) <= set(VARIABLES):
         raise wrong("output.as", f"{text!r}: it may have {', '.join(f'${each}' for each in VARIABLES)}")
     if not {"Piece", "Name"} <= set(names.get_identifiers()):
-        raise wrong("output.as", f"{text!r}: without $Piece and $Name, two files could have one name")
+        raise wrong("output.as", f"{text!r}: it needs both $Piece and $Name; else two files could have one name")
     if "/" in text or text.startswith("."):
         raise wrong("output.as", f"{text!r}: a name in the directory that store says, and no hidden one")
 

@@ -60,6 +60,8 @@ def _begin(keeper: Keeper, task: Task) -> float:
     groups = [grp for grp, _ in keeper.store.oldest_available(task.id)]
     items = [each for grp in sorted(groups)[:1] for each in keeper.store.available(task.id, grp, SHOWN_ITEMS)]
     items = [each for each in items if each.there > 0]
+    if not items and any(each.waits and not each.closed for each in keeper.store.sources(task.id)):
+        return NEVER  # the next look may find that files have come to rest
     if not items:
         _judge(keeper, task, ["there is nothing to test yet: no source has an item"])
         return NEVER

@@ -111,3 +111,8 @@ def test_elsewhere_a_sentence_is_a_line(capsys):
     say("word " * 100, "* ")
     facts([("name", "word " * 100)])
     assert [len(line) for line in capsys.readouterr().out.splitlines()] == [502, 513]
+
+
+def test_a_long_name_of_a_fact_does_not_touch_its_value(capsys):
+    facts([("output merged", "3 stored"), ("state", "running")])
+    assert capsys.readouterr().out == "output merged 3 stored\nstate        running\n"

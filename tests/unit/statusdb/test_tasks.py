@@ -6,7 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from jim.clock import Clock
 from jim.errors import UnknownJob
+from jim.statusdb import empty_store
 from jim.statusdb.task_rows import Ended, ItemState, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
 from tests.unit.statusdb.grounds import GROUNDS
 
@@ -53,6 +55,11 @@ def test_a_name_has_one_task_which_is_replaced_only_before_it_starts(store):
     assert store.any_live_task()
     with pytest.raises(UnknownJob, match="there is no task 'u'"):
         store.task_named("u")
+
+
+def test_without_a_status_db_an_unknown_task_is_not_looked_for_in_the_working_directory():
+    with pytest.raises(UnknownJob, match="there is no task 'u' in a state directory without a status DB"):
+        empty_store(Clock()).task_named("u")
 
 
 def test_a_test_that_has_passed_counts_for_what_it_depends_on(store):

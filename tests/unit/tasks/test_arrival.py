@@ -276,3 +276,23 @@ def test_a_pattern_means_names_below_the_directory(text, names):
     every = ["a.raw", "c.raw", "d/a.raw", "d/a.dat", "d/e/a.raw"]
     found = [name for name in every if pattern(text)(name)]
     assert found == sorted({*names, *(["c.raw"] if text in ("*.raw", "**/*.raw") else [])}, key=every.index)
+
+
+def test_a_test_waits_for_files_that_come_to_rest(ground):
+    place = ground.place / "in"
+    place.mkdir()
+    (place / "run1_a.raw").write_text("x")
+    ground.create(TEXT % (SH, 60, 1, ""))
+    ground.ask("test")
+    for _ in range(9):
+        ground.go(2)
+        ground.go(1, 10.0)
+    ground.until_state(TaskState.READY, seconds=10.0)
+
+
+def test_a_test_of_an_empty_directory_has_nothing_to_test(ground):
+    (ground.place / "in").mkdir()
+    ground.create(TEXT % (SH, 60, 1, ""))
+    ground.ask("test")
+    ground.until_state(TaskState.CONFIGURED)
+    assert any("no source has an item" in line for line in ground.journal())

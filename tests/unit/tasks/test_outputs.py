@@ -267,7 +267,7 @@ X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
         ("name = 'x', files = '*', each = 'all'", 'output.each: expected a whole number, or "any"'),
         ("name = 'x', files = '*', fles = 1", "output.fles: unknown; did you mean 'files'?"),
         ("name = 'x', files = '*', store = '/nonexistent/x'", "output.store: /nonexistent/x: no such directory"),
-        ("name = 'x', files = '*', as = '$Name'", "output.as: '\\$Name': without \\$Piece and \\$Name, two files"),
+        ("name = 'x', files = '*', as = '$Name'", "output.as: '\\$Name': it needs both \\$Piece and \\$Name"),
         ("name = 'x', files = '*', as = '$Nme'", "output.as: '\\$Nme': it may have \\$Task, \\$Piece"),
         ("name = 'x', files = '*', as = 'a/$Piece-$Name'", "output.as: .*: a name in the directory that store says"),
         ("name = 'x', files = '*', expects = { size = 1 }", "output.expects: expected { events = N }"),

@@ -363,6 +363,8 @@ def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
         ground.create(events(40, 2))
     ground.until_state(TaskState.FINISHED)
     assert whole(ground.ranges(), 1, 4)
+    with pytest.raises(BadRequest, match=r"is finished with other content; .* or 'jim task remove t'"):
+        ground.create(events(40, 2))
 
 
 def test_46_a_start_is_refused_if_the_request_has_changed_since_the_test(ground):
