@@ -40,6 +40,8 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(words + why, NEXT[task.state].format(name=task.name), STORED, task.updated)
     if task.state is TaskState.TESTING:
         yield from _test(view, task)
+        for source in view.store.sources(task.id):
+            yield from _unstable(source)
     if task.state is TaskState.RUNNING:
         yield from _sources(view, task)
         yield from _items(view, task)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from jim.reading import task_waits
+from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import SH
 
@@ -284,6 +286,9 @@ def test_a_test_waits_for_files_that_come_to_rest(ground):
     (place / "run1_a.raw").write_text("x")
     ground.create(TEXT % (SH, 60, 1, ""))
     ground.ask("test")
+    ground.go(2)
+    told = [each.what for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())]
+    assert any("run1_a.raw is not taken yet: it has to rest" in each for each in told)
     for _ in range(9):
         ground.go(2)
         ground.go(1, 10.0)
