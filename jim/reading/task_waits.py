@@ -196,8 +196,10 @@ def _waves(view: View, task: Task) -> Iterator[Wait]:
             continue
         counts = view.store.counts(wave.grid)
         left = sum(count for state, count in counts.items() if not state.final) if counts else wave.size
-        what = f"wave {wave.w}, grid job {wave.grid}: {left:,} of {wave.size:,} local jobs have not ended"
-        yield Wait(what, f"`jim explain {wave.grid}` tells more", STORED, wave.created)
+        of = f"{left:,} of {wave.size:,} local jobs have not ended" if left else "its outputs are collected"
+        yield Wait(
+            f"wave {wave.w}, grid job {wave.grid}: {of}", f"`jim explain {wave.grid}` tells more", STORED, wave.created
+        )
 
 
 def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:

@@ -103,11 +103,10 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
         return f"{task.name} makes events: its pool is what its file says"
     if "group" in content and content["group"] not in pool.groups:
         return f"{task.name} has no group {content['group']!r}"
+    closed = f"{task.name} is closed since {pool.closed[:16].replace('T', ' ')} UTC"
     if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
-        return f"{task.name} is closed since {pool.closed}; 'jim task add --reopen' opens it again"
-    if verb == TaskVerb.CLOSE and pool.closed:
-        return f"{task.name} is closed since {pool.closed}"
-    return ""
+        return f"{closed}; 'jim task add --reopen' opens it again"
+    return closed if verb == TaskVerb.CLOSE and pool.closed else ""
 
 
 def _too_early_to_remove(task: Task, pool: Pool) -> str:

@@ -80,7 +80,8 @@ def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
     except Bad as error:
         return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
     except (JimError, OSError) as error:
-        return Kept(output, trouble=str(error))
+        place = "" if output.todo is Todo.READ else stream["store"]
+        return Kept(output, trouble=str(error) if place in str(error) else f"{place}: {error}")
 
 
 def read_about(path: Path) -> dict[str, Any]:

@@ -214,6 +214,8 @@ def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(storing.os, "link", full)
         ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 6)
+        reasons = {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
+        assert reasons == {f"{store}: [Errno 28] No space left on device"}
         ground.go(5, 5.0)
         ground.restart()
     assert stored(store) == {}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jim import cli
-from jim.model import SubmissionState
+from jim.model import NO_REASON, State, SubmissionState, Witness
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import EVENTS, SH, a_list
 
@@ -160,6 +160,16 @@ def test_a_name_that_is_taken_is_refused(ground, jim):
     assert code == 2
     assert "task 'mc' runs since " in told
     assert told.endswith(" with other content; choose another name, or 'jim task cancel mc'\n")
+
+
+def test_a_wave_of_which_all_has_ended_is_being_collected(ground, jim):
+    jim("create", ground.write(TEXT.replace("events_per_piece = 3, campaigns = 2", "events_per_piece = 5")))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    assert "wave 1, grid job 1: 2 of 2 local jobs have not ended" in jim("explain", "mc")[1]
+    for n in range(2):
+        ground.store.set_local_job(1, n, state=State.COMPLETED, witness=Witness.EXIT_RECORD, reason=NO_REASON)
+    assert "wave 1, grid job 1: its outputs are collected" in jim("explain", "mc")[1]
 
 
 def test_what_waits_is_explained(ground, jim, tmp_path):
