@@ -79,9 +79,11 @@ def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
         return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)))
     except Bad as error:
         return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
-    except (JimError, OSError) as error:
-        place = "" if output.todo is Todo.READ else stream["store"]
-        return Kept(output, trouble=str(error) if place in str(error) else f"{place}: {error}")
+    except OSError as error:  # a write to a full disk names no file
+        place = "" if error.filename or output.todo is Todo.READ else f"{stream['store']}: "
+        return Kept(output, trouble=f"{place}{error}")
+    except JimError as error:
+        return Kept(output, trouble=str(error))
 
 
 def read_about(path: Path) -> dict[str, Any]:
