@@ -91,8 +91,10 @@ class Daemon:
         """Serve until the area was idle for its idle time."""
         idle = self.books.settings().idle
         self.active, failing = self.clock.boot(), False
+        woken = select.poll()  # `select.select` knows no descriptors above 1,023
+        woken.register(wakeup, select.POLLIN)
         while True:
-            select.select([wakeup], [], [], self._pause())
+            woken.poll(1000 * self._pause())
             with suppress(BlockingIOError):
                 os.read(wakeup, 4096)
             try:

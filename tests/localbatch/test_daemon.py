@@ -301,6 +301,20 @@ def test_a_second_daemon_gives_way(served):
     assert int((served.directory / area.LOCK_FILE).read_text()) == served.daemons[0].pid
 
 
+CROWDED = """
+import os, resource
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+assert opened[-1] > 1024
+"""
+
+
+def test_more_than_1024_open_descriptors_are_no_fault(place):
+    place.serve(CROWDED)
+    assert place.ended(place.submit("exit 3"))[1] == ("ended", 3, None, "")
+
+
 def test_an_idle_daemon_ends_and_a_verb_starts_the_next(place):
     place.queue.configure(slots=None, grace=None, idle=0)
     held = place.submit("")
