@@ -14,6 +14,7 @@ import pytest
 from tests.faults.real import until
 
 PAYLOADS, A_SECOND, SECONDS = 100, 10_000, 60
+MOST_SECONDS = 10 * SECONDS  # a slow machine takes longer for as many publications: the flood takes all that it gives
 # Arguments: the spool, a second's number of publications, and the names of attempts, each `MARK.INDEX`.
 FLOOD = """
 import os, sys, time
@@ -30,9 +31,16 @@ while True:
     os.rename(draft, f"{spool}/{name}.pub.phase-load")
     sent += 1
     if sent % rate == 0:
-        with open(f"{spool}/.sent", "w") as out:
+        with open(f"{spool}/.draft", "w") as out:
             out.write(str(sent))
+        os.rename(f"{spool}/.draft", f"{spool}/.sent")
 """
+
+
+def published(spool: Path) -> int:
+    """Tell how many publications the flood has written, in whole seconds' worth."""
+    told = spool / ".sent"
+    return int(told.read_text()) if told.exists() else 0
 
 
 def reports(spool: Path) -> set[str]:
@@ -44,7 +52,7 @@ def reports(spool: Path) -> set[str]:
 
 
 @pytest.mark.torture
-def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published_10_000_times_a_second(place) -> None:
+def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published_600_000_times(place) -> None:
     hurt = place("p", slots=PAYLOADS + 2)
     spool = hurt.site.work / "spool"
     body = 'test "$JIM_GRID_JOB" != 1 || until [ -e "$0.go" ]; do sleep 1; done'
@@ -61,9 +69,11 @@ def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published
     assert flood.stdout
     assert flood.stdout.readline() == "begun\n"
     seen, longest, taken = dict[str, float](), 0.0, 0
-    end = time.monotonic() + SECONDS
+    began = time.monotonic()
     try:
-        while (now := time.monotonic()) < end:
+        while (sent := published(spool)) < A_SECOND * SECONDS:
+            now = time.monotonic()
+            assert now < began + MOST_SECONDS, f"the flood has come no further than {sent:,}"
             there = reports(spool)
             for name in seen.keys() - there:
                 longest, taken = max(longest, now - seen.pop(name)), taken + 1
@@ -71,14 +81,12 @@ def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published
                 seen[name] = now
             longest = max([longest, *(now - since for since in seen.values())])
             time.sleep(0.02)
-        sent = int((spool / ".sent").read_text())
     finally:
         flood.kill()
         flood.communicate()
-    print(f"{sent:,} published, {taken} reports taken, the slowest in {longest:.2f} s")
+    print(f"{sent:,} published in {now - began:.0f} s, {taken} reports taken, the slowest in {longest:.2f} s")
     assert longest <= 1.0
     assert taken >= SECONDS
-    assert sent >= 0.8 * A_SECOND * SECONDS, "the flood was one"
     (hurt.place / "payload.sh.go").touch()
     until(lambda: all(hurt.state_of(n) == "completed" for n in (0, 1, PAYLOADS - 1)), "no payload is harmed")
     with hurt.store() as store:
