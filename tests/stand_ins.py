@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from jim.adapters.base import Adapter
 from jim.clock import Clock
+from jim.database import Connection
 from jim.errand import Errand
 from jim.errors import Unclear, UnknownJob
 from jim.idealizer.channel import Channel, Programs
@@ -355,11 +356,15 @@ class OneReader(Store):
         return self._reader.lent()
 
     def close(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return  # a thread of another test has collected it, and SQLite lets only its own thread close it
         if self._reader:
             self._reader.db.close()
         super().close()
+
+
+def close(db: Connection) -> None:
+    """Close a connection, unless a thread of another test has collected it: SQLite lets only its own thread do so."""
+    if threading.current_thread() is threading.main_thread():
+        db.close()
 
 
 class World:
@@ -378,7 +383,15 @@ class World:
         if hasattr(self, "keeper"):
             self.keeper.store.close()
         store = OneReader(self.site.state / "status.db", self.clock, write=True)
-        weakref.finalize(self, store.close)  # as a process does in the end
+        # As a process does in the end; a store knows the clock, which may know this world, and would keep it.
+        weakref.finalize(self, close, store.db)
+        try:
+            self._begin(store)
+        except BaseException:
+            store.close()
+            raise
+
+    def _begin(self, store: Store) -> None:
         due.resume(store, self.clock)
         channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
         workers, doors = StandInWorkers(self.clock), OpenDoors(self.site.site.handlers)

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from jim.clock import Clock
@@ -60,17 +60,15 @@ def holder(state: Path) -> int:
 @contextmanager
 def alone(state: Path) -> Iterator[None]:
     """Keep every keeper out; refuse if one is working. A keeper that is about to end is waited for."""
-    lock, until = Lock(state), time.monotonic() + OPENING_SECONDS
-    while not lock.take():
-        if time.monotonic() > until:
-            raise JimError(
-                f"a keeper is at work in {state} (pid {holder(state)}): end it first; no grid job is lost by that"
-            )
-        time.sleep(0.1)
-    try:
+    until = time.monotonic() + OPENING_SECONDS
+    with closing(Lock(state)) as lock:
+        while not lock.take():
+            if time.monotonic() > until:
+                raise JimError(
+                    f"a keeper is at work in {state} (pid {holder(state)}): end it first; no grid job is lost by that"
+                )
+            time.sleep(0.1)
         yield
-    finally:
-        lock.release()
 
 
 class Lock:
@@ -105,3 +103,8 @@ class Lock:
     def release(self) -> None:
         """Free the lock for another keeper."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Free the lock, and close its file."""
+        self.release()
+        os.close(self._file)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -25,7 +27,14 @@ MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a bl
 @pytest.mark.parametrize(("machine", "count"), [("Glitches", 2), ("Troubles", 6), ("People", 2), ("Restores", 2)])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_promise_is_kept_in_random_histories(dialect, machine, count):
+    before = open_files()
     play(machine, dialect, SEED, count)
+    assert open_files() <= before
+
+
+def open_files():
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def test_a_seed_plays_the_same_histories_again(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -36,12 +37,14 @@ def test_a_command_that_needs_no_keeper_beside_it_refuses_while_one_works(tmp_pa
     keeper = Lock(tmp_path)
     keeper.take()
     refused = pytest.raises(JimError, match=rf"a keeper is at work in .* \(pid {os.getpid()}\): end it first")
+    before = list(Path("/proc/self/fd").iterdir())
     with refused, alone(tmp_path):
         pass
     keeper.release()
     with alone(tmp_path):
         assert not keeper.take()
     assert keeper.take()
+    assert list(Path("/proc/self/fd").iterdir()) == before, "no file stays open"
 
 
 @pytest.mark.parametrize(
