@@ -85,12 +85,12 @@ def test_a_file_that_changes_while_it_is_read(site: Site, change: str) -> None:
     assert sorted(site.manifest()) == [f"file 3 {ABC} still.dat", "refused changed grow.dat"]
 
 
-def test_a_file_that_may_be_read_and_cannot_be(site: Site) -> None:
+def test_a_file_that_may_be_read_and_cannot_be(slow_site: Site) -> None:
     """Its disk may be failing."""
-    site.fake("sha256sum", 'for one do [ "$one" = ./b.dat ] || $real "$one"; done')
-    site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
-    assert site.run() == 0
-    assert sorted(site.manifest()) == [f"file 3 {ABC} a.dat", f"file 3 {ABC} c.dat", "refused failing b.dat"]
+    slow_site.fake("sha256sum", 'for one do [ "$one" = ./b.dat ] || $real "$one"; done')
+    slow_site.jobs(*sh("for x in a b c; do printf abc >$x.dat; done"), facts=("out *.dat",))
+    assert slow_site.run() == 0
+    assert sorted(slow_site.manifest()) == [f"file 3 {ABC} a.dat", f"file 3 {ABC} c.dat", "refused failing b.dat"]
 
 
 def test_a_file_that_may_not_be_read(site: Site) -> None:

@@ -19,25 +19,25 @@ def test_what_is_no_index(site: Site, index: str) -> None:
     assert [path.name for path in site.here.iterdir()] == ["jobs"]
 
 
-def test_a_wrapper_that_cannot_write_exits_with_its_own_code(site: Site) -> None:
-    assert site.run() == 72, "no jobs file"
-    site.jobs("/bin/true")
-    assert site.run(2) == 72, "not in the jobs file"
-    assert not list(site.here.glob("c*"))
-    (site.here / "run.1" / "full").mkdir(parents=True)
-    site.no_naps()
-    assert site.run(1) == 72, "a full directory in the payload's place"
-    assert "run.1" in site.file("log.1")
-    assert not (site.here / "exit.1").exists()
+def test_a_wrapper_that_cannot_write_exits_with_its_own_code(slow_site: Site) -> None:
+    assert slow_site.run() == 72, "no jobs file"
+    slow_site.jobs("/bin/true")
+    assert slow_site.run(2) == 72, "not in the jobs file"
+    assert not list(slow_site.here.glob("c*"))
+    (slow_site.here / "run.1" / "full").mkdir(parents=True)
+    slow_site.no_naps()
+    assert slow_site.run(1) == 72, "a full directory in the payload's place"
+    assert "run.1" in slow_site.file("log.1")
+    assert not (slow_site.here / "exit.1").exists()
 
 
-def test_a_payload_that_cannot_be_given_its_stdout_has_not_run(site: Site) -> None:
-    site.fake("mkdir", '$real "$@" && ln -s /nowhere/x run.1/stdout')
-    site.jobs(*sh("echo ran >>../ledger"))
-    assert site.run() == 72
-    assert "cannot write into run.1" in site.file("log.1")
-    assert not (site.here / "exit.1").exists()
-    assert not (site.here / "ledger").exists()
+def test_a_payload_that_cannot_be_given_its_stdout_has_not_run(slow_site: Site) -> None:
+    slow_site.fake("mkdir", '$real "$@" && ln -s /nowhere/x run.1/stdout')
+    slow_site.jobs(*sh("echo ran >>../ledger"))
+    assert slow_site.run() == 72
+    assert "cannot write into run.1" in slow_site.file("log.1")
+    assert not (slow_site.here / "exit.1").exists()
+    assert not (slow_site.here / "ledger").exists()
 
 
 def test_no_spool_is_no_reason_to_stop(site: Site) -> None:
