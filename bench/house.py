@@ -82,7 +82,8 @@ def runners() -> dict[str, str]:
 def faked(tests: Path) -> set[str]:
     """Find the modules that tests patch to fake a batch command: a name in one, or the programs of the channel."""
     found, known = set(), runners()
-    for told in (ast.parse(path.read_text()) for path in sorted(tests.rglob("*.py"))):
+    texts = (path.read_text() for path in sorted(tests.rglob("*.py")))
+    for told in (ast.parse(text) for text in texts if "setattr" in text or "Programs" in text):
         modules = {
             each.asname or each.name: f"{node.module}.{each.name}"
             for node in ast.walk(told)
