@@ -163,4 +163,4 @@ def hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
         from jim.workdir import credentials  # most requests need none of these modules
 
         for kind, path in credentials.paths_in(checked).items():
-            credentials.usable(kind, path, credentials.now())
+            credentials.usable(kind, path, credentials.now(), credentials.content_soon)

@@ -42,6 +42,8 @@ class Throttle(NamedTuple):
     bad_failed: int = 0  # attempts that made it shrink
     bad_ended: int = 0
     alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
+    good_from: float = 0.0  # when the last good decision began: the first failures may have counted in it
+    doubt: float = 0.0  # since when decisions are not good, with the good one before them; 0: the last one was good
     shrunk_line: int = 0  # the last line of the journal when it shrank: an attempt that was sent later says something
 
     @property
@@ -117,18 +119,23 @@ def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Thr
     """Change the allowance by the share of failed attempts; return also words."""
     share, before = state.failed / state.ended, state
     state = state._replace(ended=0, failed=0, decided=now)
+    doubt = state.doubt or state.good_from or before.decided
     if share > FAIR:
         a = max(1, state.a // 2)
         alone = (state.alone or next_wave) if a == 1 else 0
-        bad = state.bad or before.decided
+        bad = state.bad or doubt
         if not state.was_a:
             state = state._replace(was_a=state.a, was_fast=state.fast)
         sums = {"bad_failed": state.bad_failed + before.failed, "bad_ended": state.bad_ended + before.ended}
-        state = state._replace(a=a, good=0, fast=0, bad=bad, shrunk=next_wave, shrunk_line=line, alone=alone, **sums)
+        state = state._replace(
+            a=a, good=0, fast=0, bad=bad, doubt=doubt, shrunk=next_wave, shrunk_line=line, alone=alone, **sums
+        )
         return state, _told(before, a)
     if share > GOOD:
-        return state._replace(fast=0), ""
-    state = state._replace(bad=0.0, again=state.again or state.bad, was_a=0, bad_failed=0, bad_ended=0)
+        return state._replace(fast=0, doubt=doubt), ""
+    state = state._replace(
+        bad=0.0, doubt=0.0, good_from=before.decided, again=state.again or state.bad, was_a=0, bad_failed=0, bad_ended=0
+    )
     if state.good >= state.a:
         a = min(state.a * (10 if state.fast else 2), max(state.at_once, 1))
         state = state._replace(a=max(a, 1), good=0, alone=0 if a > 1 else state.alone, row=0)

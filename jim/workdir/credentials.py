@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,8 @@ from jim.files import read_regular, replace_durably, resolved
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
 OWN_COPY = re.compile(rf"\.?({'|'.join(KINDS)})(\..*)?")  # in the directory of a grid job, with unfinished ones
 LONGEST = 256 * 1024
+PAUSES = (0.1, 0.4, 1.5)  # seconds; while a gatekeeper renews a file
+Reading = Callable[[str, str], bytes]  # of a kind and a path
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 SEQUENCE, VERSION, SHORT_YEAR, LONG_YEAR = 0x30, 0xA0, 0x17, 0x18  # tags of ASN.1
 BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
@@ -33,15 +35,6 @@ LAST_SECOND = 253_402_300_799.0  # of the year 9999, the last one of calendars
 def paths_in(request: Mapping[str, Any]) -> dict[str, str]:
     """Return the credential files that a request names, by kind."""
     return {kind: request[kind] for kind in KINDS if request.get(kind)}
-
-
-def usable(kind: str, path: str, now: float) -> bytes:
-    """Read a credential; refuse one that no payload could use."""
-    content = content_of(kind, path)
-    end = ends(kind, content)
-    if end is not None and end <= now:
-        raise BadRequest(f"the {KINDS[kind]} {path} expired at {shown_time(end)}; renew it and try again", kind)
-    return content
 
 
 def content_of(kind: str, path: str) -> bytes:
@@ -55,6 +48,30 @@ def content_of(kind: str, path: str) -> bytes:
         raise BadRequest(str(error), kind) from error
     if not content.strip():
         raise BadRequest(f"{path} is empty", kind)
+    return content
+
+
+def content_soon(kind: str, path: str) -> bytes:
+    """Read a credential as `content_of` does, but wait some seconds for a file that is unreadable now.
+
+    A gatekeeper that renews a credential may own the file itself for an instant, or leave it empty for one.
+    """
+    for pause in PAUSES:
+        try:
+            return content_of(kind, path)
+        except BadRequest as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise
+        time.sleep(pause)
+    return content_of(kind, path)
+
+
+def usable(kind: str, path: str, now: float, read: Reading = content_of) -> bytes:
+    """Read a credential; refuse one that no payload could use."""
+    content = read(kind, path)
+    end = ends(kind, content)
+    if end is not None and end <= now:
+        raise BadRequest(f"the {KINDS[kind]} {path} expired at {shown_time(end)}; renew it and try again", kind)
     return content
 
 
@@ -123,11 +140,11 @@ def element(der: bytes, at: int) -> tuple[int, int, int]:
 # In the work directory
 
 
-def hand_over(place: Path, request: Mapping[str, Any], now: float) -> None:
+def hand_over(place: Path, request: Mapping[str, Any], now: float, read: Reading = content_of) -> None:
     """Copy the credentials that a request names into its grid job's directory, and remove all others."""
     take_back(place, request)
     for kind, path in paths_in(request).items():
-        pass_on(place, kind, usable(kind, path, now))
+        pass_on(place, kind, usable(kind, path, now, read))
 
 
 def take_back(place: Path, request: Mapping[str, Any]) -> None:

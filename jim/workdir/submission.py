@@ -161,7 +161,7 @@ def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attribu
     """Fill a grid job's directory once: the present wrapper, and the input package."""
     for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
-    credentials.hand_over(place, request, credentials.now())
+    credentials.hand_over(place, request, credentials.now(), credentials.content_soon)
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes, request.get("stdin") or "")
     if site.payload.tools:
         sent += packages.walked(Path(site.payload.tools), packages.TOOLS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from errno import EACCES
 from pathlib import Path
 
 import pytest
 
 from jim.doors import inbox
+from jim.errors import BadRequest
 from jim.model import State, Step
 from jim.reading.view import look
 from jim.reading.waits import of_grid_job
@@ -20,6 +22,39 @@ NOW = 1772539200.0  # 2026-03-03T12:00:00Z
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(credentials, "now", lambda: NOW)
+
+
+@pytest.mark.usefixtures("now")
+@pytest.mark.parametrize("error", [PermissionError(EACCES, "Permission denied"), None], ids=["another's", "empty"])
+def test_one_that_its_gatekeeper_is_just_renewing_is_read_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: PermissionError | None
+) -> None:
+    world = World(tmp_path, monkeypatch)
+    proxy = tmp_path / "x509up"
+    proxy.write_bytes(LONG)
+    grid = world.submit(1, proxy=str(proxy))
+    read, looks, pauses = credentials.read_regular, [], []
+
+    def while_it_is_renewed(path: Path, longest: int) -> bytes:
+        looks.append(path)
+        if len(looks) > 2:
+            return read(path, longest)
+        if error:
+            raise error
+        return b""
+
+    monkeypatch.setattr(credentials, "read_regular", while_it_is_renewed)
+    monkeypatch.setattr(credentials.time, "sleep", pauses.append)
+    world.until(lambda: world.batch.tasks)
+    assert (world.site.work / str(grid) / "proxy").read_bytes() == LONG
+    assert pauses == [0.1, 0.4]
+
+
+@pytest.mark.usefixtures("now")
+def test_one_that_is_not_there_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(credentials.time, "sleep", lambda _: pytest.fail("waited"))
+    with pytest.raises(BadRequest, match="No such file"):
+        credentials.content_soon("proxy", str(tmp_path / "none"))
 
 
 def notes(world: World, grid: int) -> list[tuple[str, str]]:

@@ -146,3 +146,22 @@ def test_35_what_was_released_before_it_shrank_and_sent_after_that_counts():
     assert count(state, [End(4, True, line=70)] * 10, 9, 11.0, 90).throttle == state
     after = count(state, [End(4, True, line=71)] * 10, 9, 11.0, 90).throttle
     assert (after.a, after.bad, after.again > 0) == (20, 0.0, True)
+
+
+def test_35_a_bad_time_reaches_back_to_the_good_decision_before_the_first_failures():
+    """While old successes still come in, a storage has died some decisions before most attempts fail."""
+    state = NEW._replace(a=50, decided=100.0)
+    state = ended(state, well=46, badly=4, now=200.0).throttle
+    for now in (300.0, 400.0):
+        state = ended(state, well=30, badly=20, now=now).throttle
+        assert (state.bad, state.doubt) == (0.0, 100.0), "two fifths: not yet a bad time"
+    state = ended(state, badly=50, now=500.0).throttle
+    assert (state.a, state.bad) == (25, 100.0)
+    done = ended(state, well=25, wave=2, now=600.0)
+    assert (done.throttle.bad, done.throttle.doubt, done.throttle.again) == (0.0, 0.0, 100.0)
+
+
+def test_a_good_decision_ends_the_doubt():
+    state = NEW._replace(a=50, decided=100.0, doubt=50.0)
+    state = ended(state, well=50, now=200.0).throttle
+    assert (state.doubt, state.good_from) == (0.0, 100.0)
