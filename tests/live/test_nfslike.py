@@ -125,10 +125,11 @@ def test_the_server_is_away(place, soft, later):
 @pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
 def test_local_jobs_end_while_the_server_is_away(place, soft):
     """A soft mount may cost a payload's outputs, and so the work is done again; never a good end."""
-    place.writes += f"\n{GO}"
+    told = f'echo "written $me" >>{place.ledger}'  # before that, a write would wait for the server
+    place.writes += f"\n{told}\n{GO}"
     place.submit(8)
     place.start_keeper()
-    place.running(8)
+    until(lambda: len(place.events("written")) == 8, "all payloads have left their outputs")
     place.away(AWAY, soft=soft)
     place.go()
     until(lambda: len(place.events("end")) == 8, "all payloads have ended", AWAY / 2)

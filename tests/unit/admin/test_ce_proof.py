@@ -37,6 +37,12 @@ def test_a_job_whose_output_came_back_is_the_proof(htcondor):
     assert not list(place.glob("jim-ce-check-*"))
 
 
+def test_an_account_without_a_home_submits_from_another_place(htcondor, monkeypatch, tmp_path):
+    htcondor('echo "hello from JIM" >"$place/out"; echo "(1) Normal termination (return value 0)" >"$place/log"')
+    monkeypatch.setattr(ce_proof.Path, "home", lambda: tmp_path / "nowhere")
+    assert ce_proof.with_a_job(5).level == "ok"
+
+
 @pytest.mark.parametrize(
     ("does", "words"),
     [

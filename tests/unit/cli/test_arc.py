@@ -9,7 +9,7 @@ import pytest
 
 from jim.admin import arc_information, arc_proof, arc_service
 from jim.admin.finding import FAILED, OK, Finding
-from jim.cli import main
+from jim.cli import arc, main
 
 GOOD = Finding("Perl module", OK, "Perl can load the module")
 BAD = Finding("lrms", FAILED, "wrong: lrms", "run `jim arc register` as root")
@@ -22,6 +22,15 @@ def test_a_check_exits_3_only_if_something_is_wrong(found, code, monkeypatch, ca
     assert len(capsys.readouterr().out.splitlines()) == len(found)
     assert main(["arc", "check", "--no-job", "--json"]) == code
     assert json.loads(capsys.readouterr().out)["ok"] is (code == 0)
+
+
+def test_root_is_told_that_no_job_was_tried(monkeypatch, capsys):
+    monkeypatch.setattr(arc_service, "findings", lambda site: [GOOD])
+    monkeypatch.setattr(arc.os, "getuid", lambda: 0)
+    monkeypatch.setattr("jim.site.file._refuse_anothers", lambda place: None)
+    assert main(["arc", "check"]) == 0
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith("warning  job: no job was tried, because root called this check; run `jim arc check` as")
 
 
 def test_each_file_that_is_made_or_removed_is_reported(monkeypatch, capsys):
