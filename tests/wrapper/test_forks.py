@@ -24,8 +24,9 @@ def fork_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def node(site: Site, fork_fails: Path) -> Iterator[Site]:
+def node(slow_site: Site, fork_fails: Path) -> Iterator[Site]:
     """Give a worker node on which nothing can be started while a file `full` is there."""
+    site = slow_site
     site.path = f"{site.path}:{os.defpath}"
     yield site
     full(site).unlink(missing_ok=True)
