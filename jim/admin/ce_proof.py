@@ -31,7 +31,7 @@ TOLD = "hello from JIM\n"
 
 def with_a_job(limit: float = SECONDS) -> Finding:
     """Submit a job, and wait for its output and its end."""
-    home = Path.home()  # HTCondor's daemons of this account reach it also where /tmp is private
+    home = Path.home()  # which an account may lack
     place = Path(tempfile.mkdtemp(prefix="jim-ce-check-", dir=home if os.access(home, os.W_OK) else None))
     try:
         (place / "job.sub").write_text(JOB)
