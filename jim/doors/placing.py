@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
+from jim.files import cut
 from jim.jobs import GridJob
 
 STREAMS = ("stdout", "stderr")
@@ -25,7 +26,7 @@ PROGRAMS = (ONE_PROGRAM, "parametric")  # the job types that run any program
 BLOCK = 1024 * 1024
 MODE = 0o644  # what a batch system gives to the stdout of a program
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
-MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)")
+MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)", re.DOTALL)
 LAST = re.compile(r"(stdout|stderr)\.last")
 
 
@@ -140,7 +141,7 @@ def _write(path: str, content: Iterable[bytes], directory: str) -> None:
     place = Path(path)
     if place.parent.is_relative_to(directory):
         place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{place.name[:200]}.jim")
+    draft = place.with_name(f".{cut(place.name)}.jim")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, MODE), "wb") as file:
             os.fchmod(file.fileno(), MODE)

@@ -39,9 +39,9 @@ class Arc(OwnLanguage):
         """Return the word, and the line of progress."""
         if told.standing.final:
             code = 0 if told.standing is Standing.DONE else told.exit_code or 1
-            return b"%b %d %b\n" % (ENDED, code, _plain(told.reason or told.standing.value).encode())
+            return b"%b %d %b\n" % (ENDED, code, plain(told.reason or told.standing.value).encode())
         words = {Standing.ACTIVE: RUNNING, Standing.SUSPENDED: SUSPENDED}
-        return b"%b\n%b\n" % (words.get(told.standing, WAITING), _plain(told.progress).encode())
+        return b"%b\n%b\n" % (words.get(told.standing, WAITING), plain(told.progress).encode())
 
     def is_final(self, answer: bytes) -> bool:
         """Tell whether the word says that the grid job has ended."""
@@ -73,7 +73,8 @@ class Arc(OwnLanguage):
         return (f"{number}\n".encode() if number else b""), "only a number was asked for"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text of one line that every file can have: an account may have written anything."""
     shown = "".join(each if each.isprintable() else " " for each in text)
     return shown.encode("utf-8", "replace").decode()[:LONGEST_REASON]
 

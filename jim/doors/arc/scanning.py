@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from jim.command import forked, run
 from jim.doors import generations, inbox
-from jim.doors.arc import ENDED, facts
+from jim.doors.arc import ENDED, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
 from jim.doors.arc.told import Told, tell, told_of
 from jim.errors import JimError
@@ -50,6 +50,9 @@ class Job(NamedTuple):
     uid: int
     session: str
     delegation: str  # the id of the user's credential; empty: there is none
+
+
+Later = tuple[str, Job, int]  # what is to be done, and the last generation when that was found
 
 
 def scan(controls: Iterable[Path]) -> None:
@@ -92,7 +95,7 @@ def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
     except KeyError:
         sys.stderr.write(f"uid {uid} has no account, and {len(mine)} jobs\n")
         return
-    later: list[tuple[str, Job]] = []
+    later: list[Later] = []
     answer = forked(partial(_told_by, name, mine, later), partial(_do, later), ACCOUNT_SECONDS)
     if answer is None:
         sys.stderr.write(f"{name}: no answer about {len(mine)} jobs; asked again in the next scan\n")
@@ -102,7 +105,7 @@ def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
 
 
 def _tell_arex(job: Job, code: int, words: str) -> None:
-    replace(job.control / f"job.{job.id}.lrms_done", f"{code} {words}\n".encode(), 0o644)
+    replace(job.control / f"job.{job.id}.lrms_done", f"{code} {plain(words)}\n".encode(), 0o644)
     kick = Path(os.environ.get("ARC_LOCATION", "/usr"), "lib/arc/gm-kick")
     if kick.exists():  # otherwise A-REX looks after a while
         run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
@@ -124,10 +127,9 @@ def _renew_proxy(job: Job) -> None:
 # In a process of the account
 
 
-def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> bytes:
+def _told_by(name: str, mine: Sequence[Job], later: list[Later]) -> bytes:
     become(name)
-    state, until = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2
-    found = []
+    state, until, found = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2, list[tuple[int, int, str]]()
     for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
         try:
             if time.monotonic() < until and (told := _end(state, mine[place], later)):
@@ -137,58 +139,58 @@ def _told_by(name: str, mine: Sequence[Job], later: list[tuple[str, Job]]) -> by
     return json.dumps(found).encode()
 
 
-def _end(state: Path, job: Job, later: list[tuple[str, Job]]) -> Told | None:
+def _end(state: Path, job: Job, later: list[Later]) -> Told | None:
     """Return the end of a job, once it is stored; note what else is to be done about the job."""
     told = told_of(state, job.id)
     if told and told.entered == job.entered:  # A-REX has not taken it yet
         return told
-    number = generations.number_of_last(state, job.id)
+    after, number = generations.last(state, job.id), generations.number_of_last(state, job.id)
     if number and not (told and told.number == number):
         return _answered(state, job, number, later)
     if told:
-        return _resumed(state, job, told, "resume" if number else "submit", later)
+        return _resumed(state, job, told, ("resume" if number else "submit", job, after), later)
     if (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
         return tell(state, job.id, Told(0, job.entered, *LOST))
     return None
 
 
-def _resumed(state: Path, job: Job, told: Told, what: str, later: list[tuple[str, Job]]) -> Told | None:
+def _resumed(state: Path, job: Job, told: Told, again: Later, later: list[Later]) -> Told | None:
     """Let a job be handed in once more; if it was killed instead, tell the old end, once no scan hands it in."""
-    patience = SETTLED_SECONDS if what == "resume" else COMMAND_SECONDS * job.cancelling
+    patience = SETTLED_SECONDS if again[0] == "resume" else COMMAND_SECONDS * job.cancelling
     if time.time() - job.entered / 1e9 >= patience:
         if job.cancelling:
             return tell(state, job.id, told._replace(entered=job.entered))
-        later.append((what, job))
+        later.append(again)
     return None
 
 
-def _answered(state: Path, job: Job, number: int, later: list[tuple[str, Job]]) -> Told | None:
+def _answered(state: Path, job: Job, number: int, later: list[Later]) -> Told | None:
     """Return the end of a grid job, as its keeper has written it."""
     try:
         answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
     except (OSError, JimError):
         return None
-    later.append(("poll", job))
+    later.append(("poll", job, 0))
     if not answer.startswith(ENDED + b" "):
         if job.cancelling and not generations.is_cancelled(state, number, "arc"):
-            later.append(("cancel", job))
+            later.append(("cancel", job, 0))
         return None
     _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)
     facts.write(state, number, job.session, int(code))
     return tell(state, job.id, Told(number, job.entered, int(code), words if int(code) else ""))
 
 
-def _do(later: Sequence[tuple[str, Job]]) -> None:
+def _do(later: Sequence[Later]) -> None:
     """Do what takes longer, after the answer: each of it can be repeated."""
     state = site_file.load().state
-    if polled := next((job for what, job in later if what == "poll"), None):
+    if polled := next((job for what, job, _ in later if what == "poll"), None):
         # A poll starts a keeper if none lives.
         run([str(SHELL / "jim-poll"), str(generations.number_of_last(state, polled.id))], limit=COMMAND_SECONDS)
-    for what, job in later:
+    for what, job, after in later:
         if what in ("resume", "submit") and _moved_on(job):
             continue
         if what == "resume":
-            generations.begin(state, job.id, generations.last(state, job.id))
+            generations.begin(state, job.id, after)  # later scans may have found the same
         if what in ("resume", "submit", "cancel"):
             verb = "cancel" if what == "cancel" else "submit"
             words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]

@@ -50,6 +50,12 @@ def found(there):
     return {str(each.relative_to(there)): each.read_bytes() for each in there.rglob("*") if each.is_file()}
 
 
+@pytest.mark.parametrize("name", ["two\nlines", "漢" * 85, "x" * 255, "-dash", "$(id)", " ", "a'b\"c\\"])
+def test_a_program_may_call_its_outputs_as_it_likes(tmp_path, there, name):
+    place(job(tmp_path, {"7.0/stdout": b"", f"7.0/{name}": b"mine"}), {"directory": str(there), "files": {"./": there}})
+    assert found(there) == {name: b"mine"}
+
+
 def test_only_what_is_asked_for_comes_and_a_directory_below_is_made(tmp_path, there):
     place(job(tmp_path), places(there, "stdout", "sub/a.dat", "missing"))
     assert found(there) == {"stdout": b"out", "sub/a.dat": b"a" * 3_000_000}

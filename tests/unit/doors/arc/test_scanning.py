@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from jim import run_grid_job
 from jim.doors import generations, inbox
 from jim.doors.arc import scanning
 from jim.doors.arc.told import told_of
+from jim.doors.generations import told_file
 from jim.model import Answer, State
 from tests.stand_ins import INSTANCE, World
 
@@ -68,7 +70,7 @@ class Arex:
         found = []
         (job,) = scanning.jobs(self.control)
         scanning._end(self.world.site.state, job, found)
-        return [what for what, _ in found]
+        return [what for what, *_ in found]
 
 
 @pytest.fixture
@@ -169,10 +171,38 @@ def test_a_job_that_has_moved_on_since_the_scan_began_is_not_handed_in(arex, wor
     arex.is_at("INLRMS")
     (job,) = scanning.jobs(arex.control)
     arex.is_at("CANCELING", time.time())
-    DO([("resume", job), ("submit", job)])
+    DO([("resume", job, 1), ("submit", job, 1)])
     (arex.control / f"processing/job.{ID}.status").unlink()
-    DO([("resume", job), ("submit", job)])
+    DO([("resume", job, 1), ("submit", job, 1)])
     assert generations.last(world.site.state, ID) == 1
+
+
+def test_scans_that_overlap_resume_a_job_once(arex, world, monkeypatch):
+    """What a scan does after its answers may take longer than the pause to the next scan, which finds the same."""
+    again = partial(run_grid_job.main, ["--door", "arc", "submit", str(arex.grami)])
+    monkeypatch.setattr(scanning, "run", lambda words, limit: Answer(tuple(words), again(), "", "", 0.0))
+    first = arex.run(9)
+    arex.is_at("INLRMS", LONG_AGO - 500)
+    arex.scan()
+    arex.told.unlink()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    state, early, late = world.site.state, [], []
+    scanning._end(state, job, early)
+    scanning._end(state, job, late)
+    DO(early)
+    second = generations.number_of_last(state, ID)
+    DO(late)
+    assert first != second == generations.number_of_last(state, ID)
+
+
+def test_no_text_of_an_account_stops_the_scan_of_the_others(arex, world):
+    number = arex.run()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    written = f'[{number}, {job.entered}, 5, "half \\ud800 of a\\ncharacter"]'
+    told_file(world.site.state, ID).write_text(written)
+    assert arex.scan() == "5 half   of a character\n"
 
 
 @pytest.mark.parametrize("odd", ["\r", "\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
@@ -292,7 +322,7 @@ def test_what_is_to_be_done_later_is_done_by_jim_s_own_programs(arex, world, mon
     arex.submit()
     arex.is_at("INLRMS")
     (job,) = scanning.jobs(arex.control)
-    DO([("poll", job), ("resume", job), ("cancel", job)])
+    DO([("poll", job, 0), ("resume", job, 1), ("cancel", job, 0)])
     assert calls == [
         ["jim-poll", "1"],
         ["submit-jim-job", "--again", str(arex.grami)],
