@@ -25,7 +25,7 @@ DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
-UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes"}
+UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes", "not_kept"}
 OF_REQUEST = (
     "edit",
     "edit changes nothing",
@@ -159,8 +159,11 @@ def seen_by(role: Role, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def seen_of_task(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of a task without what whoever asks may not see."""
-    return {name: value for name, value in document.items() if g.role is not Role.SEE or name not in UNSEEN_OF_TASK}
+    """Return the document of a task without what whoever asks may not see, such as the place of a full store."""
+    if g.role is not Role.SEE:
+        return document
+    seen = {name: value for name, value in document.items() if name not in UNSEEN_OF_TASK}
+    return seen | {"reason": "" if document["reason"] == document["not_kept"] else document["reason"]}
 
 
 def seen_lines(lines: Iterable[Journal]) -> list[Journal]:

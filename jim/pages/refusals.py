@@ -20,6 +20,8 @@ from jim.reading.files import Gone
 from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
+OF_GRID_JOB = "Grid jobs are removed some time after they have ended; the page Site says after how many days."
+OF_TASK = "A task stays until somebody removes it with `jim task remove`; the page Tasks lists all that are there."
 
 
 class Refused(JimError):
@@ -53,7 +55,8 @@ def failed(error: Exception, removed_at: Callable[[int], str]) -> Response:
 
 def _removed_at(removed_at: Callable[[int], str]) -> str:
     """Return when the grid job of a page was removed; empty if it was not."""
-    number = (request.view_args or {}).get("number")
+    found = request.view_args or {}
+    number = None if "task" in found else found.get("number")  # items of tasks have numbers of their own
     with suppress(JimError, OSError):
         return "" if number is None else removed_at(number)
     return ""
@@ -70,11 +73,7 @@ def _told(error: Exception) -> tuple[int, str, str]:
     if isinstance(error, Gone):
         return 410, str(error), "Files are removed together with their grid job, some time after it has ended."
     if isinstance(error, UnknownJob):
-        return (
-            404,
-            str(error),
-            "Grid jobs are removed some time after they have ended; the page Site says after how many days.",
-        )
+        return 404, str(error), OF_TASK if "task" in (request.view_args or {}) else OF_GRID_JOB
     if isinstance(error, TooLong):
         return 503, str(error), "Give a state or a range of numbers, and try again."
     if isinstance(error, JimError | OSError):

@@ -12,9 +12,10 @@ from jim.model import Reason, State
 from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
 from jim.reading.view import View
 from jim.statusdb.asked import TaskFailures
-from jim.statusdb.task_rows import PieceState, Source, Task, Wave
+from jim.statusdb.task_rows import Output, PieceState, Source, Task, Todo, Wave
 
 MOST_READ = 10_000  # failed pieces whose reasons are grouped
+PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored"}
 
 
 class Failure(NamedTuple):
@@ -126,6 +127,16 @@ def streams(view: View, task: Task) -> list[Stream]:
         )
         for each in task.streams
     ]
+
+
+def not_kept(view: View, task: Task, limit: int) -> list[str]:
+    """Return, in words, some outputs that could not be read or stored so far, each with the reason."""
+    return [_trouble(task, each) for each in view.store.outputs_in_trouble(task.id, limit)]
+
+
+def _trouble(task: Task, output: Output) -> str:
+    words = f"output {output.stream} of piece {task.name}/{output.p} is not {PAST[output.todo]}"
+    return f"{words}: {output.reason}"
 
 
 class Sums(NamedTuple):

@@ -8,17 +8,16 @@ from typing import Any
 
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
-from jim.reading.task_facts import what_of
+from jim.reading.task_facts import not_kept, what_of
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState, Todo
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.throttle import in_words, read
 
 STORED = "the status DB"
 TROUBLES = 5  # outputs of which people are told
-PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored"}
 NEXT = {
     TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start {name}` begins",
     TaskState.READY: "`jim task start {name}` begins",
@@ -52,10 +51,9 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
-    some = view.store.outputs_in_trouble(task.id, TROUBLES + 1)
+    some = not_kept(view, task, TROUBLES + 1)
     for each in some[:TROUBLES]:
-        what = f"output {each.stream} of piece {task.name}/{each.p} is not {PAST[each.todo]}: {each.reason}"
-        yield Wait(what, "it is tried again, at the latest after ten minutes", STORED)
+        yield Wait(each, "it is tried again, at the latest after ten minutes", STORED)
     if len(some) > TROUBLES:
         yield Wait("more outputs cannot be kept", "they are tried again", STORED)
 
@@ -196,7 +194,8 @@ def _waves(view: View, task: Task) -> Iterator[Wait]:
             continue
         counts = view.store.counts(wave.grid)
         left = sum(count for state, count in counts.items() if not state.final) if counts else wave.size
-        of = f"{left:,} of {wave.size:,} local jobs have not ended" if left else "its outputs are collected"
+        verb = "has" if left == 1 else "have"
+        of = f"{left:,} of {how_many(wave.size, 'local job')} {verb} not ended" if left else "its outputs are collected"
         yield Wait(
             f"wave {wave.w}, grid job {wave.grid}: {of}", f"`jim explain {wave.grid}` tells more", STORED, wave.created
         )

@@ -10,14 +10,14 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errand import Errand
-from jim.errors import JimError
+from jim.errors import JimError, in_words
 from jim.evidence import exit_record
 from jim.files import open_regular, sync_directory
 from jim.model import Kind
@@ -79,9 +79,9 @@ def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
         return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)))
     except Bad as error:
         return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
-    except OSError as error:  # a write to a full disk names no file
-        place = "" if error.filename or output.todo is Todo.READ else f"{stream['store']}: "
-        return Kept(output, trouble=f"{place}{error}")
+    except OSError as error:
+        place = output.place + stream["about"] if output.todo is Todo.READ else stream["store"]
+        return Kept(output, trouble=f"{place}: {in_words(error)}")
     except JimError as error:
         return Kept(output, trouble=str(error))
 
@@ -115,11 +115,9 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     if _is_there(output, target):
         hidden.unlink(missing_ok=True)  # of a keeper that was killed before it did that
         return target
-    left = exit_record.Output(output.bytes, output.sha256, output.name)
-    place = Path(output.place.removesuffix(f"/{output.name}"))
     try:
         with hidden.open("wb") as file:
-            file.writelines(verified(place, left))
+            file.writelines(_content(output))
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
@@ -130,6 +128,15 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     if not _is_there(output, target):
         raise JimError(f"{target} could not be made")
     return target
+
+
+def _content(output: Output) -> Iterator[bytes]:
+    """Yield what a piece has left; errors name that file, for others are about the store."""
+    left = exit_record.Output(output.bytes, output.sha256, output.name)
+    try:
+        yield from verified(Path(output.place.removesuffix(f"/{output.name}")), left)
+    except (JimError, OSError) as error:
+        raise JimError(f"{output.place}: {in_words(error) if isinstance(error, OSError) else error}") from error
 
 
 def _is_there(output: Output, target: Path) -> bool:

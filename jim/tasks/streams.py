@@ -30,30 +30,39 @@ def read(table: Spec, here: Path) -> dict[str, Any]:
         raise wrong("output.files", "missing: say which files of a piece are meant, for example *.dat")
     if found["store"]:
         found["store"] = str(here.resolve() / found["store"])
-    _check_as(found["as"])
+    _check_as(found["as"], found["each"])
     for name, value in found["expects"].items():
         if name not in EXPECTED or isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise wrong("output.expects", "expected { events = N }, N a whole number of 1 or more")
     return found
 
 
-def _check_as(text: str) -> None:
+def _check_as(text: str, each: object) -> None:
     """Refuse names that two files could have, and names in other directories."""
     names = Template(text)
     if not names.is_valid() or not set(names.get_identifiers()) <= set(VARIABLES):
         raise wrong("output.as", f"{text!r}: it may have {', '.join(f'${each}' for each in VARIABLES)}")
-    if not {"Piece", "Name"} <= set(names.get_identifiers()):
-        raise wrong("output.as", f"{text!r}: it needs both $Piece and $Name; else two files could have one name")
+    missing = {"Piece", *(("Name",) if each != 1 else ())} - set(names.get_identifiers())
+    if missing:
+        raise wrong("output.as", f"{text!r}: it needs ${min(missing)}, or two files could have the same name")
     if "/" in text or text.startswith("."):
         raise wrong("output.as", f"{text!r}: a name in the directory that store says, and no hidden one")
 
 
 def refuse_seconds(streams: Iterable[Spec]) -> None:
-    """Refuse two output pools of one name."""
+    """Refuse two output pools of one name, and two that give their files the same names."""
     names = [each["name"] for each in streams]
     for each in names:
         if names.count(each) > 1:
             raise wrong("output.name", f"{each!r} is the name of two outputs of this task")
+    places = [(each["store"], each["as"]) for each in streams if each["store"] and "Name" not in _variables(each)]
+    for place, name in places:
+        if places.count((place, name)) > 1:
+            raise wrong("output.as", f"{name!r}: two outputs are stored in {place} under this name")
+
+
+def _variables(stream: Spec) -> list[str]:
+    return Template(stream["as"]).get_identifiers()
 
 
 def check(streams: Iterable[Spec], brought: Sequence[str]) -> None:

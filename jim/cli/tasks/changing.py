@@ -11,7 +11,7 @@ from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
 from jim.cli.tasks.told import told
-from jim.cli.tasks.watching import watch_test
+from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest
@@ -74,6 +74,9 @@ def add_verbs(verbs: Any) -> None:
     parsers[TaskVerb.FIX].usage = "%(prog)s [-h] [--json] [--all | NAME ...] ATTRIBUTE=VALUE ..."
     parsers[TaskVerb.TEST].add_argument("--pieces", metavar="K", type=whole_number(1), help="how many pieces to try")
     parsers[TaskVerb.TEST].add_argument("--watch", action="store_true", help="wait for its end, and tell how it went")
+    parsers[TaskVerb.TEST].add_argument(
+        "--seconds", metavar="S", type=whole_number(1), help="with --watch: wait no longer; the test goes on"
+    )
     parsers[TaskVerb.START].add_argument("--untested", action="store_true", help="also if it has not been tested")
     how = parsers[TaskVerb.PAUSE].add_mutually_exclusive_group()
     how.add_argument("--suspend", action="store_true", help="suspend what is on the way, as `jim suspend` does")
@@ -110,6 +113,7 @@ def _run(arguments: argparse.Namespace) -> int:
     wanted = [each for each in found if not each.left]
     records = [_record(view, verb, each) for each in found]
     dry = verb is TaskVerb.RECOVER and arguments.dry_run
+    before = {each.task.name: line_of(view, each.task) for each in wanted if verb is TaskVerb.TEST}
     for each in wanted if not dry else ():
         by = inbox.by("the command line")
         inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content)
@@ -122,7 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
         say_recovery(records[0])
     _say(records if not dry else ())
     if verb is TaskVerb.TEST and arguments.watch:
-        return max(watch_test(each.task) for each in wanted)
+        return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
     return 0
 
 

@@ -12,14 +12,17 @@ from jim import run_grid_job
 from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
 from jim.reading import tasks as reading
+from jim.reading.quantities import span
 from jim.reading.task_graph import as_svg, as_text, graph
 from jim.reading.task_tests import test_facts
-from jim.reading.view import add_json, look
+from jim.reading.task_waits import waits
+from jim.reading.view import View, add_json, look
 from jim.site.lock import FRESH_SECONDS
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.concluding import COMPLETED
 
 LOOK_SECONDS = 0.5
+FOR_EVER = float("inf")
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 AWAITED = (TaskState.RUNNING, TaskState.TESTING, TaskState.CANCELLING)  # a keeper has to go on with these
 
@@ -35,22 +38,28 @@ def add_verbs(verbs: Any) -> None:
     add_json(drawn)
 
 
-def follow(name: str, over: Callable[[Task], bool], *, quiet: bool = False) -> Task:
-    """Print a line for each change of a task, until that is over; return the task as it is then."""
-    last, woken = "", monotonic()
+def follow(
+    name: str, over: Callable[[Task], bool], *, quiet: bool = False, old: str = "", most: float = FOR_EVER
+) -> Task:
+    """Print a line for each change of a task, until that is over or `most` seconds have passed; return the task then.
+
+    The line `old` is known to the reader: the keeper has still to take what was asked for.
+    """
+    last, woken = old, monotonic()
+    until = woken + most
     while True:
         began, view = monotonic(), look()
         wished = inbox.is_wished(view.site.state, name)  # what is read after this shows the effect of earlier wishes
         try:
             task, beats = view.store.task_named(name), view.heart().beats
-            line = _line(reading.record(view, task))
+            line = line_of(view, task)
         finally:
             view.store.close()
         if line != last and not quiet:
             say(line)
             sys.stdout.flush()
         last = line
-        if over(task) and not wished:
+        if (over(task) and not wished) or began >= until:
             return task
         if not beats and (wished or task.state in AWAITED) and began - woken > FRESH_SECONDS:
             run_grid_job.wake(view.site.state)
@@ -58,13 +67,16 @@ def follow(name: str, over: Callable[[Task], bool], *, quiet: bool = False) -> T
         sleep(max(LOOK_SECONDS, 10 * (monotonic() - began)))  # a large task is read less often
 
 
-def _line(told: dict[str, Any]) -> str:
+def line_of(view: View, task: Task) -> str:
     """Return how far a task is."""
+    told = reading.record(view, task)
     state = told["state"] + (f", {told['outcome']}" if told["outcome"] else "")
     reason = f" ({plain(told['reason'])})" if told["reason"] else ""
     pieces, sent = told["pieces"], told["on_the_way"]
     counts = [(pieces.get("completed", 0), "completed"), (sent, "on the way"), (pieces.get("failed", 0), "failed")]
     more = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    if task.state is TaskState.TESTING:
+        more = plain([each.what for each in waits(view, task)][-1])
     return f"{told['name']} {state}{reason}{f': {more}' if more else ''}"
 
 
@@ -76,13 +88,19 @@ def _watch(arguments: argparse.Namespace) -> int:
     return 0 if task.state is TaskState.FINISHED and task.outcome == COMPLETED else 1
 
 
-def watch_test(asked: Task) -> int:
-    """Follow a test that was asked for to its end, and tell how it went; exit 0 if it passed."""
+def watch_test(asked: Task, before: str, most: float | None) -> int:
+    """Follow a test that was asked for to its end, and tell how it went; exit 0 if it passed.
 
-    def over(task: Task) -> bool:
-        return task.state in ENDED or (task.tests > asked.tests and task.state is not TaskState.TESTING)
-
-    task = follow(asked.name, over)
+    `before` is the line of the task at that time: it may tell of a failure that is over.
+    """
+    limit = FOR_EVER if most is None else most
+    task = follow(asked.name, lambda each: each.state is not TaskState.TESTING, old=before, most=limit)
+    if task.state is TaskState.TESTING:
+        say(f"the test goes on after {span(limit)}; `jim task explain {asked.name}` tells what it waits for")
+        return 1
+    if task.tests == asked.tests:
+        say(f"{task.name}: no test has begun; `jim task explain {task.name}` tells what it waits for")
+        return 1
     facts = test_facts(look(), task)
     for piece in facts.pieces:
         say(piece.words())

@@ -12,6 +12,7 @@ from flask import Flask, g, request
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import State
+from jim.pages.admission import seen_of_task
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.shown import address
@@ -54,7 +55,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         tallies=tallies,
         choices={"type": types, "owner": owners},
         found=_named(view, asked),
-        tasks=records(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]),
+        tasks=list(map(seen_of_task, records(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),
         folded=len(tasks),
         told=task_words,
         of_task=view.store.tasks_of([job.id for job in page.rows if job.is_of_task]),

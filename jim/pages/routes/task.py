@@ -61,7 +61,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
     _, known = pages.lately.get("hosts", all_hosts, 0.0)
     groups = task_lists.groups_page(view, task, Filters(task_lists.GROUPS, (("limit", str(GROUPS_SHOWN)),)))
     return {
-        "record": tasks.record(view, task),
+        "record": seen_of_task(tasks.record(view, task)),
         "told": task_words,
         "waits": list(task_waits.waits(view, task)),
         "offered": [each.value for each in offered(view, task)] if pages.access.controls else (),

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Flask, g, request
 
+from jim.pages.admission import seen_of_task
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.routes.files import document
@@ -33,6 +34,7 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
     """Show a page of the list."""
     asked = filters.read(task_lists.TASKS, request.args.items(multi=True))
     page = task_lists.tasks_page(view, asked)
+    page = page._replace(rows=[seen_of_task(each) for each in page.rows])
     if kind == "csv":
         counted = [*(f"items {each}" for each in ItemState), *(f"pieces {each}" for each in PieceState)]
         return as_csv("tasks", (*COLUMNS, *TIMES, *counted), map(_row, page.rows))

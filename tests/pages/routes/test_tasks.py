@@ -11,10 +11,11 @@ import pytest
 from lxml import etree
 
 from jim import cli
-from jim.statusdb.task_rows import NewItem
+from jim.pages.tokens import Role
+from jim.statusdb.task_rows import NewItem, TaskState
 from jim.statusdb.xml import schema
 from jim.tasks.effects import TaskVerb
-from tests.pages.browser import Person
+from tests.pages.browser import Page, Person
 from tests.pages.routes.conftest import MC
 from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import Ground
@@ -279,3 +280,45 @@ def test_a_piece_shows_its_attempts_and_what_it_took(failing: Ground, reader: Pe
     (attempt,) = [row for row in reader.page("/tasks/files/0").rows if row[0].strip() == "1.0"]
     assert [" ".join(cell.split()) for cell in attempt][1:4] == ["1", "failed", "node1"]
     assert "after 1 s" in " ".join(reader.page("/tasks/files/1").text.split())
+
+
+def test_a_store_that_is_away_is_told_alike_everywhere_but_to_the_role_see(world, reader, capsys, tmp_path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    text = MC.replace("{ job_type", '{ outputs = ["*.dat"], job_type')
+    world.brings = lambda _: {"a.dat": b"a"}
+    world.start(f'{text}output = [ {{ name = "gen", files = "*.dat", store = "{store}" }} ]\n', "mc")
+    world.until(lambda: len(world.batch.tasks) == 4)
+    store.rmdir()
+    world.until(lambda: world.work() or len(world.store.outputs_in_trouble(1, 9)) == 4)
+    why = f"output gen of piece mc/0 is not stored: {store}: No such file or directory"
+    for words in ("status", "status mc", "show mc", "explain mc"):
+        assert cli.main(["task", *words.split()]) == 0
+        assert why in capsys.readouterr().out, words
+        assert cli.main(["task", *words.split(), "--json"]) == 0
+        assert why in capsys.readouterr().out, words
+    paths = ("/tasks", "/tasks.json", "/tasks.csv", "/tasks/mc", "/tasks/mc.json", "/jobs")
+    for path in paths:
+        page = reader.get(path)
+        text = page.text if path.endswith(("csv", "json")) else Page(page.text).text
+        assert why.removeprefix("output") in text, path
+    assert reader.json("/tasks.json")["tasks"][0]["reason"] == reader.json("/tasks/mc.json")["reason"] == why
+    _, secret = reader.pages.tokens.made(Role.SEE, 1)
+    stranger = Person(world, logged_in=False)  # type: ignore[arg-type]
+    stranger.pages.tokens = reader.pages.tokens
+    for path in paths:
+        answer = stranger.get(path, Authorization=f"Bearer {secret}")
+        assert (answer.status_code, str(store) in answer.text) == (200, False), path
+    store.mkdir()
+    world.until(lambda: world.task("mc").state is TaskState.FINISHED, seconds=30.0)
+    assert reader.json("/tasks/mc.json")["reason"] == ""
+
+
+@pytest.mark.parametrize("path", ["/tasks/no", "/tasks/mc/99", "/tasks/mc/items/1", "/tasks/mc/items/99"])
+def test_what_is_not_there_below_tasks_speaks_of_tasks(world: Ground, reader: Person, path: str) -> None:
+    world.create(MC)
+    reader.pages.removed_at = lambda _: "2026-01-31"  # type: ignore[attr-defined]
+    answer = reader.get(path)
+    assert answer.status_code == 404
+    assert "A task stays until somebody removes it" in Page(answer.text).text
+    assert "Grid jobs" not in Page(answer.text).text.replace("Grid jobs", "", 1)  # the menu has one

@@ -215,13 +215,37 @@ def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
         patch.setattr(storing.os, "link", full)
         ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 6)
         reasons = {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
-        assert reasons == {f"{store}: [Errno 28] No space left on device"}
+        assert reasons == {f"{store}: No space left on device"}
         ground.go(5, 5.0)
         ground.restart()
     assert stored(store) == {}
     ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=30.0)
     assert stored(store) == STORED
     assert ground.task().outcome == "completed"
+
+
+def test_one_file_of_each_piece_needs_no_name_of_its_own(ground, store):
+    ground.start(text(store, ', as = "$Task-$Piece.dat"', many=4))
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == {"t-0000000.dat": "1 to 2\n", "t-0000001.dat": "3 to 4\n"}
+
+
+def test_a_store_that_is_away_is_named_and_so_is_a_file_that_was_changed(ground, store):
+    ground.start(text(store, many=4))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    store.rename(store.with_name("elsewhere"))
+    ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 2)
+    assert {each.reason for each in ground.store.outputs_in_trouble(1, 9)} == {f"{store}: No such file or directory"}
+    store.with_name("elsewhere").rename(store)
+    left = [Path(ground.store.outputs_of(1, p)[0].place) for p in range(2)]
+    left[0].write_text("changed\n")
+    left[1].write_text("1 to 9\n")
+    ground.until(lambda: ground.work() or _told(ground) != {f"{store}: No such file or directory"})
+    assert {each.rpartition(": ")[0] for each in _told(ground)} == set(map(str, left))
+
+
+def _told(ground):
+    return {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
 
 
 def test_48_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
@@ -269,7 +293,12 @@ X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
         ("name = 'x', files = '*', each = 'all'", 'output.each: expected a whole number, or "any"'),
         ("name = 'x', files = '*', fles = 1", "output.fles: unknown; did you mean 'files'?"),
         ("name = 'x', files = '*', store = '/nonexistent/x'", "output.store: /nonexistent/x: no such directory"),
-        ("name = 'x', files = '*', as = '$Name'", "output.as: '\\$Name': it needs both \\$Piece and \\$Name"),
+        ("name = 'x', files = '*', as = '$Name'", "output.as: '\\$Name': it needs \\$Piece, or two files"),
+        ("name = 'x', files = '*', each = 2, as = '$Piece'", "output.as: '\\$Piece': it needs \\$Name, or two files"),
+        (
+            "name='x', files='*', store='/tmp', as = '$Piece' }, { name='y', files='*', store='/tmp', as = '$Piece'",
+            "output.as: '\\$Piece': two outputs are stored in /tmp under this name",
+        ),
         ("name = 'x', files = '*', as = '$Nme'", "output.as: '\\$Nme': it may have \\$Task, \\$Piece"),
         ("name = 'x', files = '*', as = 'a/$Piece-$Name'", "output.as: .*: a name in the directory that store says"),
         ("name = 'x', files = '*', expects = { size = 1 }", "output.expects: expected { events = N }"),

@@ -117,3 +117,28 @@ def test_the_graph_has_a_box_for_each_task(ground, jim):
     assert jim("graph", "no")[0] == 4
     assert ET.fromstring(jim("graph", "--svg")[1]).tag.endswith("svg")
     assert [each["name"] for each in json.loads(jim("graph", "--json")[1])["tasks"]] == ["mc", "other"]
+
+
+def test_a_failure_of_an_earlier_test_is_not_told_while_the_next_one_begins(ground, jim, passing):
+    jim("create", ground.write(TEXT))
+    passing["of attempts"] = 3
+    assert jim("test", "mc", "--watch")[0] == 1
+    passing["of attempts"] = 0
+    code, told = jim("test", "mc", "--watch")
+    assert code == 0
+    assert "failed" not in told
+    assert "mc testing: test 2 runs: grid jobs 3, 4" in told.splitlines()
+
+
+def test_a_test_is_watched_no_longer_than_somebody_says(ground, jim, monkeypatch, tmp_path):
+    monkeypatch.setattr(watching, "sleep", lambda _: ground.go(2, 1.0))
+    monkeypatch.setattr(watching, "monotonic", lambda: ground.clock.now)
+    source = f'directory = "{tmp_path / "in"}"'
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.raw").touch()
+    jim("create", ground.write(TEXT.replace("events = 10, events_per_piece = 5", source)))
+    code, told = jim("test", "mc", "--watch", "--seconds", "30")
+    _, *lines, last = told.splitlines()
+    assert (code, last) == (1, "the test goes on after 30 s; `jim task explain mc` tells what it waits for")
+    assert lines[-1].startswith(f"mc testing: {tmp_path}/in/a.raw is not taken yet: ")
+    assert ground.task("mc").state is TaskState.TESTING
