@@ -69,7 +69,7 @@ class Arc(OwnLanguage):
 
         if len(words) != 1:
             raise BadRequest(self.usage[verb])
-        number = number_of_last(site.state, read(Path(words[0])).get("gridid", ""))
+        number = number_of_last(site.state, read(Path(words[0]))["gridid"])
         return (f"{number}\n".encode() if number else b""), "only a number was asked for"
 
 

@@ -13,6 +13,7 @@ LONGEST = 4 * 1024 * 1024
 LINE = re.compile(r"joboption_(\w+)=(.*)", re.ASCII)
 # A-REX quotes what it was given, and puts a quote in as '\''. A name of a variable stands before the quotes.
 PIECE = re.compile(r"'([^']*)'|\\'|([^'\\]+)")
+NEEDED = "gridid", "directory"  # the key and the place of outputs
 OF_A_LIST = re.compile(r"(.+)_(\d+)", re.ASCII)
 Grami = Mapping[str, str]
 
@@ -27,6 +28,9 @@ def read(file: Path) -> dict[str, str]:
     for line in text.split("\n"):
         if told := LINE.fullmatch(line.rstrip()):
             found.setdefault(told[1], _value(told[2]))
+    for name in NEEDED:
+        if not found.get(name):
+            raise BadRequest(f"{file} has no joboption_{name}, so JIM does not take this job: is the file whole?")
     return found
 
 

@@ -40,7 +40,7 @@ def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
             raise BadRequest(f"{given[:80]!r}: {why}", theirs)
     told = _ours(grami, own)
     job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
-    attributes = {JOB_TYPE: job_type, "key": grami.get("gridid"), **_resources(grami)}
+    attributes = {JOB_TYPE: job_type, "key": grami["gridid"], **_resources(grami)}
     return with_texts(attributes | _program(grami, job_type, own), told, own)
 
 
@@ -84,8 +84,12 @@ def _resources(grami: Grami) -> dict[str, Any]:
     found |= {"wall_seconds": seconds} if seconds else {}
     queue = grami.get("queue", "")
     found |= {"queue": queue} if queue not in ("", OWN_QUEUE) else {}
-    proxy = Path(grami.get("controldir", "/"), f"job.{grami.get('gridid', '')}.proxy")  # A-REX renews it
+    proxy = _kept(grami, "proxy")  # A-REX renews it
     return found | ({"proxy": str(proxy)} if proxy.exists() else {})
+
+
+def _kept(grami: Grami, what: str) -> Path:
+    return Path(grami.get("controldir", "/"), f"job.{grami['gridid']}.{what}")
 
 
 def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
@@ -128,9 +132,8 @@ def _asked(grami: Grami) -> Iterator[str]:
 
 def local_of(grami: Grami) -> dict[str, str]:
     """Return what A-REX itself keeps of the job."""
-    file = Path(grami.get("controldir", "/"), f"job.{grami.get('gridid', '')}.local")
     with suppress(OSError):
-        return pairs_of(read_regular(file, LONGEST_LOCAL))
+        return pairs_of(read_regular(_kept(grami, "local"), LONGEST_LOCAL))
     return {}
 
 

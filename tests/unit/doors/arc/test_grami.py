@@ -1,5 +1,7 @@
 """What A-REX writes into a grami file, and what people may make it write."""
 
+import re
+
 import pytest
 
 from jim.doors.arc.grami import listed, read, values
@@ -22,6 +24,8 @@ joboption_runtime_0_2='mass_min_gev=70.5'
 joboption_gridid='VaON'
 """
 
+NAMED = "joboption_directory='/s/VaON'\njoboption_gridid='VaON'\n"
+
 
 @pytest.fixture
 def grami(tmp_path):
@@ -41,15 +45,25 @@ def test_options_of_a_runtime_environment(grami):
 
 
 def test_a_list_is_in_the_order_of_its_numbers(tmp_path):
-    (tmp_path / "g").write_text("".join(f"joboption_arg_{n}='{n}'\n" for n in (10, 2, 0, 1)))
+    (tmp_path / "g").write_text(NAMED + "".join(f"joboption_arg_{n}='{n}'\n" for n in (10, 2, 0, 1)))
     assert values(read(tmp_path / "g"), "arg") == ["0", "1", "2", "10"]
 
 
 def test_of_two_lines_with_one_name_the_first_counts_as_for_a_rex(tmp_path):
-    (tmp_path / "g").write_text("joboption_jobid=1001.7\njoboption_jobid=1001.8\n")
+    (tmp_path / "g").write_text(f"{NAMED}joboption_jobid=1001.7\njoboption_jobid=1001.8\n")
     assert read(tmp_path / "g")["jobid"] == "1001.7"
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadRequest, match=r"cannot read .*/job\.x\.grami"):
         read(tmp_path / "job.x.grami")
+
+
+@pytest.mark.parametrize("name", ["gridid", "directory"])
+@pytest.mark.parametrize("value", ["", "''"])
+def test_a_file_without_what_tells_jobs_apart_is_refused(tmp_path, name, value):
+    """Without its id, a job that is handed in once more would be a second one."""
+    line = re.compile(f"(joboption_{name}=).*\n")
+    (tmp_path / "g").write_text(line.sub(rf"\1{value}\n" if value else "", GRAMI))
+    with pytest.raises(BadRequest, match=rf"/g has no joboption_{name}, so JIM does not take this job: "):
+        read(tmp_path / "g")
