@@ -14,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from jim.errors import JimError, words_of
 from jim.model import MARK_VARIABLE, Answer
 
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 HOME = str(Path(__file__).resolve().parents[1])  # directory of the package that runs
 LONGEST_OUTPUT = 256 * 1024 * 1024  # a longer answer is garbage, and must not fill the memory
-END = b"\0end\0"  # of the answer of a forked process
+END, NO_ANSWER = b"\0end\0", b"\0no\0"  # end what a forked process says: its answer, or why it has none
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_SECONDS = 0.2  # seconds between two looks at the size of a running command's output
 
@@ -127,8 +128,8 @@ def attend(command: Sequence[str], *, env: Mapping[str, str], alone: bool) -> in
             signal.signal(each, handler)
 
 
-def forked(answer: Callable[[], bytes], then: Callable[[], object], limit: float) -> bytes | None:
-    """Call a function in a forked process, and return its answer; None: it failed, or took longer than the limit.
+def forked(answer: Callable[[], bytes], then: Callable[[], object], limit: float) -> bytes:
+    """Call a function in a forked process, and return its answer; an error says why there is none within the limit.
 
     Then that process goes on alone. It may become another account first: what it reads cannot hang this process.
     """
@@ -139,24 +140,36 @@ def forked(answer: Callable[[], bytes], then: Callable[[], object], limit: float
         os.close(reading)
         _answer_and_leave(answer, then, writing)
     os.close(writing)
+    end = time.monotonic() + limit
     with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor
-        said = _until(pipe, time.monotonic() + limit)
-    if not said.endswith(END):
-        with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)  # a process that is stuck in the kernel is not waited for
-        return None
-    return said[: -len(END)]
+        said = _until(pipe, end)
+    if said.endswith(END):
+        return said[: -len(END)]
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # a process that is stuck in the kernel is not waited for
+    if said.endswith(NO_ANSWER):
+        raise JimError(said[: -len(NO_ANSWER)].decode(errors="replace"))
+    late = f"it took longer than {limit:g} s" if time.monotonic() >= end else "its process ended without a word"
+    raise JimError(late)
 
 
 def _answer_and_leave(answer: Callable[[], bytes], then: Callable[[], object], writing: int) -> NoReturn:
     try:
         with open(writing, "wb") as pipe:
-            pipe.write(answer() + END)
-        then()
+            pipe.write(said := _answer_or_reason(answer))
+        if said.endswith(END):
+            then()
     finally:
         os._exit(0)  # this process has no part in what the other one has begun
+
+
+def _answer_or_reason(answer: Callable[[], bytes]) -> bytes:
+    try:
+        return answer() + END
+    except Exception as error:  # noqa: BLE001 - after any error, the other process tells people why
+        return words_of(error).encode(errors="replace") + NO_ANSWER
 
 
 def _until(pipe: IO[bytes], end: float) -> bytes:

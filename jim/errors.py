@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from jim.model import Answer, Kind
@@ -133,6 +134,15 @@ def in_words(error: ValueError | OSError) -> str:
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         return f"not a text file (line {line}, column {column}, after {before[-40:]!r}, is not UTF-8)"
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
+
+
+def words_of(error: Exception) -> str:
+    """Return any error in words for a log: what it is about, and what is wrong."""
+    if isinstance(error, JimError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{type(error).__name__}: {error}"
 
 
 def shown(value: object) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim.doors import inbox, stdout
 from jim.doors.contract import door_of
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest, JimError, words_of
 from jim.model import Verb
 from jim.site import file as site_file
 
@@ -187,7 +187,7 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
     except Exception as error:  # noqa: BLE001 - a gatekeeper must get an answer after any error
         error = _explained(error)
         with stdout.last_words():
-            complain(str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}", error)
+            complain(words_of(error), error)
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
 
 

@@ -47,10 +47,10 @@ def _jobs(uid: int, numbers: Sequence[str]) -> Iterator[str]:
     """Yield what the keeper of an account says of its jobs; nothing if it does not answer."""
     try:
         name = pwd.getpwuid(uid).pw_name
-    except KeyError:
+        answer = forked(partial(_answers, name, numbers), lambda: None, ACCOUNT_SECONDS)
+    except (KeyError, JimError):
         return
-    answer = forked(partial(_answers, name, numbers), lambda: None, ACCOUNT_SECONDS)
-    for number, content in json.loads(answer or b"{}").items():
+    for number, content in json.loads(answer).items():
         word, _, comment = content.rstrip("\n").partition("\n")
         letter = LETTERS.get(word.encode(), "EXECUTED")
         yield f"job {uid}.{number} {letter} {' '.join(comment.split())}"

@@ -10,14 +10,13 @@ The first generation has the gatekeeper's key, the second one KEY#2. A file in `
 
 from __future__ import annotations
 
-import fcntl
 import json
 from contextlib import closing, suppress
 from pathlib import Path
 
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.files import read_regular, replace_durably
+from jim.files import locked, read_regular, replace_durably
 from jim.model import Verb
 
 
@@ -61,8 +60,7 @@ def last(state: Path, key: str) -> int:
 
 def begin(state: Path, key: str, after: int) -> int:
     """Begin the generation that follows `after`, once, whoever asks; return the number of the last generation."""
-    with (state / "next-id.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / "next-id.lock"):
         if last(state, key) == after:
             replace_durably(_file(state, key), f"{after + 1}\n".encode())
         return last(state, key)

@@ -8,7 +8,6 @@ the second file.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pwd
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from jim.clock import Clock
 from jim.doors.contract import Told, door_of
 from jim.errors import JimError, UnknownJob
-from jim.files import cut, missed, read_regular, replace, replace_durably, sync_directory
+from jim.files import cut, locked, missed, read_regular, replace, replace_durably, sync_directory
 from jim.model import Standing
 
 if TYPE_CHECKING:
@@ -79,20 +78,20 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
     `keys/` decides and is read last: only then may the inbox hold another door's file.
     """
     name = request_name(key)
-    handed_in = _read(state / "inbox" / name)
-    found = _read(state / "keys" / name) or handed_in
+    handed_in = _request(state / "inbox" / name)
+    found = _request(state / "keys" / name) or handed_in
     if found and apart is not None:
         from jim.doors.identity import refuse_another  # most keys are new
 
         refuse_another(found, request, apart)
-    return int(found["id"]) if found else 0
+    return int(found.get("id", 0))
 
 
 def request_of(state: Path, key: str) -> dict[str, Any]:
     """Return the request that was handed in with a key, as far as its file is kept; empty: there is none."""
     name = request_name(key)
-    handed_in = _read(state / "inbox" / name)  # first: the keeper moves it to the other place
-    request: dict[str, Any] = (_read(state / "keys" / name) or handed_in).get("request", {})
+    handed_in = _request(state / "inbox" / name)  # first: the keeper moves it to the other place
+    request: dict[str, Any] = (_request(state / "keys" / name) or handed_in).get("request", {})
     return request
 
 
@@ -135,7 +134,7 @@ def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
 def is_wished(state: Path, task: str) -> bool:
     """Tell whether there is a wish for a task that the keeper has still to fulfil."""
     for path in list((state / "inbox").glob("wish-*-task-*")):
-        with suppress(OSError, ValueError, AttributeError, JimError):  # it is fulfilled just now
+        with suppress(OSError, JimError):  # it is fulfilled just now
             if _read(path).get("target") == f"task:{task}":
                 return True
     return False
@@ -245,8 +244,8 @@ def handed_in_by(state: Path, dn: str) -> set[int]:
     """Return the numbers of all requests of a DN that the keeper has not taken yet."""
     found = set()
     for path in (state / "inbox").glob("request-*"):
-        with suppress(OSError, ValueError, AttributeError, JimError):
-            content = _read(path)
+        with suppress(OSError, AttributeError, JimError):
+            content = _request(path)
             if content.get("sender", {}).get("dn") == dn:
                 found.add(int(content["id"]))
     return found
@@ -274,16 +273,15 @@ def taken(path: Path) -> None:
 
 def kept_id(state: Path, name: str) -> int:
     """Return the id that a key has in `keys/`; 0 if there is none, or if a power cut has emptied the file."""
-    try:
-        return int(_read(state / "keys" / name).get("id", 0))
-    except (ValueError, TypeError, AttributeError, JimError):
-        return 0
+    with suppress(JimError):
+        return _read_id(state / "keys" / name)
+    return 0
 
 
 def forget_sender(state: Path, key: str, number: int) -> None:
     """Forget who sent a grid job, in the file of its key."""
     path = state / "keys" / request_name(key)
-    kept = _read(path)
+    kept = _request(path)
     if kept.get("id") == number and kept.pop("sender", None):
         replace_durably(path, json.dumps(kept).encode())
 
@@ -303,14 +301,27 @@ def drop(path: Path, number: int) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(read_regular(path, LONGEST))
+        content = json.loads(read_regular(path, LONGEST))
+    except (ValueError, RecursionError) as error:
+        raise JimError(f"{path} is broken: {error}") from error
+    if not isinstance(content, dict):
+        raise JimError(f"{path} is broken: expected a JSON object")
+    return content
+
+
+def _request(path: Path) -> dict[str, Any]:
+    """Return the content of a request's file, which has an id; empty: there is no such file."""
+    try:
+        content = _read(path)
     except FileNotFoundError:
         return {}
+    if type(content.get("id")) is not int or content["id"] < 1:
+        raise JimError(f"{path} is broken: it has no id of a grid job")
     return content
 
 
 def _read_id(path: Path) -> int:
-    return int(_read(path).get("id", 0))
+    return int(_request(path).get("id", 0))
 
 
 def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
@@ -320,7 +331,7 @@ def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
     """
     again = []
     for path in sorted((state / "keys").glob("request-*")):
-        kept = _read(path)
+        kept = _request(path)
         number = int(kept.get("id", 0))
         if number and number not in known and not _has_ended(state, number, kept.get("door", ""), own):
             with suppress(FileExistsError):
@@ -341,14 +352,13 @@ def ids(state: Path) -> Iterator[int]:
     """Return the numbers of all requests that are still in the inbox or in `keys/`."""
     for place in ("inbox", "keys"):
         for path in (state / place).glob("request-*"):
-            with suppress(OSError, ValueError, JimError):
+            with suppress(OSError, JimError):
                 yield _read_id(path)
 
 
 def draw_id(state: Path, above: int = 0) -> int:
     """Return the next free number. It is never used twice, even if the counter file was lost."""
-    with (state / "next-id.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / "next-id.lock"):
         try:
             number = int((state / "next-id").read_text())
         except (FileNotFoundError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 from jim.doors import inbox
 from jim.errors import JimError, StoreError
+from jim.files import locked
 from jim.site.file import Site
 from jim.site.space import require_room
 
@@ -24,8 +24,7 @@ def one_by_one(site: Site, sender: dict[str, Any]) -> Iterator[None]:
     if not _is_limited(site, sender):
         yield
         return
-    with (site.state / "senders.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(site.state / "senders.lock"):
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from jim.clock import Clock
 from jim.doors import inbox
 from jim.errors import JimError, UnknownJob
-from jim.files import read_regular
+from jim.files import locked, read_regular
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 from jim.statusdb.task_rows import Task, TaskState
@@ -71,8 +70,7 @@ def _leave(site: Site, told: list[dict[str, Any]], by: str) -> Path:
 @contextmanager
 def _one_by_one(state: Path) -> Iterator[None]:
     """Let people create tasks one after the other: no name is taken twice between a look and the inbox."""
-    with (state / "tasks.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / "tasks.lock"):
         yield
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from jim import command as room
 from jim.command import end_marked, run
+from jim.errors import JimError
 from jim.model import Answer
 
 
@@ -146,13 +147,23 @@ def test_a_forked_process_answers_and_goes_on(tmp_path):
         time.sleep(0.01)
 
 
-def test_a_forked_process_that_fails_or_takes_too_long_gives_no_answer(tmp_path):
+def test_a_forked_process_without_an_answer_says_why(tmp_path):
     def long():
         (tmp_path / "pid").write_text(str(os.getpid()))
         time.sleep(60)
 
-    assert room.forked(lambda: b"part" + 1, list, 20) is None
-    assert room.forked(long, list, 0.5) is None
+    def refused():
+        raise JimError("the site file is wrong")
+
+    with pytest.raises(JimError, match=r"^TypeError: can't concat int to bytes$"):
+        room.forked(lambda: b"part" + 1, (tmp_path / "then").touch, 20)
+    with pytest.raises(JimError, match=r"^the site file is wrong$"):
+        room.forked(refused, (tmp_path / "then").touch, 20)
+    with pytest.raises(JimError, match=r"^its process ended without a word$"):
+        room.forked(lambda: os._exit(1), (tmp_path / "then").touch, 20)
+    with pytest.raises(JimError, match=r"^it took longer than 0\.5 s$"):
+        room.forked(long, list, 0.5)
+    assert not (tmp_path / "then").exists()
     until = time.monotonic() + 20
     while lives(int((tmp_path / "pid").read_text())):
         assert time.monotonic() < until

@@ -10,7 +10,7 @@ import pytest
 
 from jim import files
 from jim.errors import JimError
-from jim.files import cut, missed, open_to_all, passes, patiently, put_once, read_regular, replace, resolved
+from jim.files import cut, locked, missed, open_to_all, passes, patiently, put_once, read_regular, replace, resolved
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
@@ -130,3 +130,13 @@ def test_a_server_that_is_away_is_not_asked_again_at_once(monkeypatch):
     with pytest.raises(OSError, match="said"):
         patiently(call)
     assert not call.slept
+
+
+def test_a_lock_excludes_others_and_waits_for_no_pipe(tmp_path):
+    with locked(tmp_path / "lock"), pytest.raises(BlockingIOError), locked(tmp_path / "lock", wait=False):
+        pass
+    with locked(tmp_path / "lock", wait=False):
+        pass
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device"), locked(tmp_path / "pipe"):
+        pass

@@ -57,10 +57,9 @@ class Arc(OwnLanguage):
 
     def contact(self, asked: Mapping[str, Any]) -> str:
         """Return the URL by which clients know the job."""
-        from jim.doors.arc.grami import values
+        from jim.doors.arc.grami import variables
 
-        named = (text.partition("=") for text in values(asked[JOB], "env"))
-        return next((url for name, _, url in named if name == "GRID_GLOBAL_JOBURL"), "")
+        return variables(asked[JOB]).get("GRID_GLOBAL_JOBURL", "")
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
         """Print the number of the last grid job of a job of A-REX; nothing if there is none."""

@@ -13,7 +13,6 @@ LONGEST = 4 * 1024 * 1024
 LINE = re.compile(r"joboption_(\w+)=(.*)", re.ASCII)
 # A-REX quotes what it was given, and puts a quote in as '\''. A name of a variable stands before the quotes.
 PIECE = re.compile(r"'([^']*)'|\\'|([^'\\]+)")
-NEEDED = "gridid", "directory"  # the key and the place of outputs
 OF_A_LIST = re.compile(r"(.+)_(\d+)", re.ASCII)
 Grami = Mapping[str, str]
 
@@ -28,7 +27,7 @@ def read(file: Path) -> dict[str, str]:
     for line in text.split("\n"):
         if told := LINE.fullmatch(line.rstrip()):
             found.setdefault(told[1], _value(told[2]))
-    for name in NEEDED:
+    for name in ("gridid", "directory"):  # the key, and the place of outputs
         if not found.get(name):
             raise BadRequest(f"{file} has no joboption_{name}, so JIM does not take this job: is the file whole?")
     return found
@@ -48,3 +47,8 @@ def listed(grami: Grami, name: str) -> Iterator[tuple[str, str]]:
 def values(grami: Grami, name: str) -> list[str]:
     """Return the items of a list, in their order."""
     return [value for _, value in listed(grami, name)]
+
+
+def variables(grami: Grami) -> dict[str, str]:
+    """Return the variables of the job."""
+    return {name: value for name, _, value in (text.partition("=") for text in values(grami, "env"))}

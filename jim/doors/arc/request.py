@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jim.doors.arc.grami import Grami, listed, read, values
+from jim.doors.arc.grami import Grami, listed, read, values, variables
 from jim.doors.contract import Places
 from jim.doors.own_language import OURS, of_jim, whole, with_texts
 from jim.doors.placing import EVERYTHING, ONE_PROGRAM
@@ -53,8 +53,7 @@ def runtime_of(job_type: str) -> str:
 
 def _ours(grami: Grami, own: str) -> dict[str, str]:
     """Return attributes of JIM: options of its runtime environment, and variables that begin with JIM_."""
-    pairs = (text.partition("=") for text in values(grami, "env"))
-    found = of_jim({name: text for name, _, text in pairs})
+    found = of_jim(variables(grami))
     for at, runtime in listed(grami, "runtime"):
         if runtime.upper().startswith(RUNTIMES):
             found[JOB_TYPE] = _job_type(runtime, own)
@@ -95,10 +94,8 @@ def _kept(grami: Grami, what: str) -> Path:
 def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     """Return the program, its files and its variables, as far as the job type has a program."""
     declared = declarations(handler_of(job_type, own))
-    found: dict[str, Any] = {}
-    pairs = (text.partition("=") for text in values(grami, "env"))
-    if variables := {name: text for name, _, text in pairs if not name.upper().startswith(OURS)}:
-        found["environment"] = variables
+    others = {name: text for name, text in variables(grami).items() if not name.upper().startswith(OURS)}
+    found: dict[str, Any] = {"environment": others} if others else {}
     if "executable" not in declared:  # a job description must name one
         return found
     session = Path(grami["directory"])

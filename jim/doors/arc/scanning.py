@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +25,8 @@ from jim.doors import generations, inbox
 from jim.doors.arc import ENDED, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
 from jim.doors.arc.told import Told, tell, told_of
-from jim.errors import JimError
-from jim.files import read_regular, replace
+from jim.errors import JimError, words_of
+from jim.files import locked, read_regular, replace
 from jim.site import file as site_file
 from jim.site.accounts import become
 
@@ -63,8 +63,19 @@ def scan(controls: Iterable[Path]) -> None:
             by_account.setdefault(job.uid, []).append(job)
             _renew_proxy(job)
     for uid, mine in by_account.items():
-        for job, code, words in _ended(uid, mine):
-            _tell_arex(job, code, words)
+        with _alone(f"uid {uid}: no answer about its jobs ({len(mine)})"):
+            for job, code, words in _ended(uid, mine):
+                with _alone(f"{job.id}: A-REX is not told its end"):
+                    _tell_arex(job, code, words)
+
+
+@contextmanager
+def _alone(what: str) -> Iterator[None]:
+    """Let a failure hold up nothing else, and say what has failed."""
+    try:
+        yield
+    except (JimError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
+        sys.stderr.write(f"{what}; tried again in the next scan: {plain(words_of(error))}\n")
 
 
 def jobs(control: Path) -> Iterator[Job]:
@@ -90,16 +101,9 @@ def _job(control: Path, status: Path, id_: str) -> Job | None:
 
 def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
     """Ask, as the account, which of its jobs have ended."""
-    try:
-        name = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        sys.stderr.write(f"uid {uid} has no account, and {len(mine)} jobs\n")
-        return
     later: list[Later] = []
-    answer = forked(partial(_told_by, name, mine, later), partial(_do, later), ACCOUNT_SECONDS)
-    if answer is None:
-        sys.stderr.write(f"{name}: no answer about {len(mine)} jobs; asked again in the next scan\n")
-        return
+    as_account = partial(_told_by, pwd.getpwuid(uid).pw_name, mine, later)
+    answer = forked(as_account, partial(_do, later), ACCOUNT_SECONDS)
     for place, code, words in json.loads(answer):
         yield mine[place], int(code), str(words)
 
@@ -131,11 +135,9 @@ def _told_by(name: str, mine: Sequence[Job], later: list[Later]) -> bytes:
     become(name)
     state, until, found = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2, list[tuple[int, int, str]]()
     for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
-        try:
+        with _alone(f"{mine[place].id}: its end is not known"):
             if time.monotonic() < until and (told := _end(state, mine[place], later)):
                 found.append((place, told.code, told.words))
-        except (OSError, JimError, ValueError) as error:  # a broken file of one job holds up no other
-            sys.stderr.write(f"{mine[place].id}: asked again in the next scan: {error}\n")
     return json.dumps(found).encode()
 
 
@@ -166,11 +168,8 @@ def _resumed(state: Path, job: Job, told: Told, again: Later, later: list[Later]
 
 def _answered(state: Path, job: Job, number: int, later: list[Later]) -> Told | None:
     """Return the end of a grid job, as its keeper has written it."""
-    try:
-        answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
-    except (OSError, JimError):
-        return None
     later.append(("poll", job, 0))
+    answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
     if not answer.startswith(ENDED + b" "):
         if job.cancelling and not generations.is_cancelled(state, number, "arc"):
             later.append(("cancel", job, 0))
@@ -181,22 +180,26 @@ def _answered(state: Path, job: Job, number: int, later: list[Later]) -> Told | 
 
 
 def _do(later: Sequence[Later]) -> None:
-    """Do what takes longer, after the answer: each of it can be repeated."""
+    """Do what takes longer, after the answer, unless an earlier scan is still at it: the next scan finds it again."""
     state = site_file.load().state
-    if polled := next((job for what, job, _ in later if what == "poll"), None):
-        # A poll starts a keeper if none lives.
-        run([str(SHELL / "jim-poll"), str(generations.number_of_last(state, polled.id))], limit=COMMAND_SECONDS)
-    for what, job, after in later:
-        if what in ("resume", "submit") and _moved_on(job):
-            continue
-        if what == "resume":
-            generations.begin(state, job.id, after)  # later scans may have found the same
-        if what in ("resume", "submit", "cancel"):
-            verb = "cancel" if what == "cancel" else "submit"
-            words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]
-            answer = run(words, limit=COMMAND_SECONDS)
-            if answer.code == 2 and verb == "submit":  # it can never be accepted
-                tell(state, job.id, Told(0, job.entered, 1, " ".join(answer.err.split())[-500:]))
+    with suppress(BlockingIOError), locked(state / "scan.lock", wait=False):
+        if polled := next((job for what, job, _ in later if what == "poll"), None):
+            # A poll starts a keeper if none lives.
+            run([str(SHELL / "jim-poll"), str(generations.number_of_last(state, polled.id))], limit=COMMAND_SECONDS)
+        for what, job, after in later:
+            with _alone(f"{job.id}: {what} failed"):
+                if what == "cancel" or (what != "poll" and not _moved_on(job)):
+                    _call(state, what, job, after)
+
+
+def _call(state: Path, what: str, job: Job, after: int) -> None:
+    if what == "resume":
+        generations.begin(state, job.id, after)  # later scans may have found the same
+    verb = "cancel" if what == "cancel" else "submit"
+    words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]
+    answer = run(words, limit=COMMAND_SECONDS)
+    if answer.code == 2 and verb == "submit":  # it can never be accepted
+        tell(state, job.id, Told(0, job.entered, 1, " ".join(answer.err.split())[-500:]))
 
 
 def _moved_on(job: Job) -> bool:

@@ -13,6 +13,7 @@ from jim.doors import generations, inbox
 from jim.doors.arc import scanning
 from jim.doors.arc.told import told_of
 from jim.doors.generations import told_file
+from jim.files import locked
 from jim.model import Answer, State
 from tests.stand_ins import INSTANCE, World
 
@@ -24,22 +25,22 @@ DO = scanning._do
 class Arex:
     """A control directory with one job, and a keeper that takes it through its life."""
 
-    def __init__(self, tmp_path: Path, world: World) -> None:
-        self.control, self.session, self.world = tmp_path / "control", tmp_path / "session" / ID, world
-        (self.control / "processing").mkdir(parents=True)
+    def __init__(self, tmp_path: Path, world: World, id_: str = ID) -> None:
+        self.id, self.control, self.session, self.world = id_, tmp_path / "control", tmp_path / "session" / id_, world
+        (self.control / "processing").mkdir(parents=True, exist_ok=True)
         self.session.mkdir(parents=True)
         for each in ("diag", "comment"):
             Path(f"{self.session}.{each}").touch()
-        self.grami = self.control / f"job.{ID}.grami"
+        self.grami = self.control / f"job.{self.id}.grami"
         self.grami.write_text(
             f"joboption_directory='{self.session}'\njoboption_controldir='{self.control}'\njoboption_arg_0='/bin/true'\n"
-            f"joboption_stdout='{self.session}/out'\njoboption_gridid='{ID}'\njoboption_queue='jim'\n"
+            f"joboption_stdout='{self.session}/out'\njoboption_gridid='{self.id}'\njoboption_queue='jim'\n"
         )
-        self.told = self.control / f"job.{ID}.lrms_done"
+        self.told = self.control / f"job.{self.id}.lrms_done"
 
     def submit(self) -> int:
         assert run_grid_job.main(["--door", "arc", "submit", str(self.grami)]) == 0
-        return generations.number_of_last(self.world.site.state, ID)
+        return generations.number_of_last(self.world.site.state, self.id)
 
     def run(self, code: int = 0) -> int:
         """Hand the job in, and let it run to its end; return its grid job."""
@@ -53,12 +54,12 @@ class Arex:
         return number
 
     def is_at(self, word: str, when: float = LONG_AGO) -> None:
-        status = self.control / f"processing/job.{ID}.status"
+        status = self.control / f"processing/job.{self.id}.status"
         status.write_text(word + "\n")
         os.utime(status, (when, when))
-        number = generations.number_of_last(self.world.site.state, ID) or 1
+        number = generations.number_of_last(self.world.site.state, self.id) or 1
         local = f"localid={os.getuid()}.{number}\nsessiondir={self.session}\n"
-        (self.control / f"job.{ID}.local").write_text(local)
+        (self.control / f"job.{self.id}.local").write_text(local)
 
     def scan(self) -> str:
         """Scan; return what A-REX is told."""
@@ -196,6 +197,62 @@ def test_scans_that_overlap_resume_a_job_once(arex, world, monkeypatch):
     assert first != second == generations.number_of_last(state, ID)
 
 
+def test_an_end_that_cannot_be_written_for_a_rex_holds_up_no_other(arex, world, tmp_path, capfdbinary):
+    other = Arex(tmp_path, world, "Other")
+    for each in (arex, other):
+        each.run()
+        each.is_at("INLRMS")
+    in_its_way = arex.told.with_name(f".{arex.told.name}.{os.getpid()}")
+    in_its_way.mkdir()
+    assert (arex.scan(), other.told.read_text()) == ("", "0 \n")
+    said = capfdbinary.readouterr().err.decode().splitlines()
+    assert said == [f"{ID}: A-REX is not told its end; tried again in the next scan: {in_its_way}: Is a directory"]
+    in_its_way.rmdir()
+    assert arex.scan() == "0 \n"
+
+
+WRONG = [
+    "7",
+    "[]",
+    "[1]",
+    '"a"',
+    "null",
+    "",
+    "{",
+    '{"id": []}',
+    '{"id": {}}',
+    '{"id": "x"}',
+    '{"id": "１"}',
+    '{"id": 1',
+    "{}",
+]
+
+
+@pytest.mark.parametrize("content", WRONG)
+def test_a_broken_file_of_a_key_holds_up_no_other_job_of_the_account(arex, world, tmp_path, content, capfdbinary):
+    other = Arex(tmp_path, world, "Other")
+    for each in (arex, other):
+        each.run()
+        each.is_at("INLRMS")
+    file = world.site.state / "keys" / inbox.request_name(ID)
+    file.write_text(content)
+    assert (arex.scan(), other.told.read_text()) == ("", "0 \n")
+    (said,) = capfdbinary.readouterr().err.decode().splitlines()
+    assert said.startswith(f"{ID}: its end is not known; tried again in the next scan: {file} ")
+
+
+def test_why_an_account_gives_no_answer_is_told(arex, world, capfdbinary):
+    arex.run()
+    arex.is_at("INLRMS")
+    (world.site.state / "site.toml").write_text("[batch\n")
+    assert arex.scan() == ""
+    (said,) = capfdbinary.readouterr().err.decode().splitlines()
+    assert said.startswith(
+        f"uid {os.getuid()}: no answer about its jobs (1); tried again in the next scan: {world.site.state}/"
+    )
+    assert "site.toml: " in said
+
+
 def test_no_text_of_an_account_stops_the_scan_of_the_others(arex, world):
     number = arex.run()
     arex.is_at("INLRMS")
@@ -266,7 +323,7 @@ def test_a_broken_file_of_one_job_holds_up_no_other(arex, world, monkeypatch, ca
     gone = job._replace(id="gone")  # JIM does not know it
     told = json.loads(scanning._told_by("", [job, gone], []))
     assert [place for place, _, _ in told] == [1]
-    assert f"{ID}: asked again in the next scan: ".encode() in capfdbinary.readouterr().err
+    assert f"{ID}: its end is not known; tried again in the next scan: ".encode() in capfdbinary.readouterr().err
 
 
 def test_a_cancel_that_did_not_reach_jim_is_left_by_the_scan(arex, world):
@@ -308,6 +365,32 @@ def test_an_account_that_hangs_or_lies_holds_up_nobody(arex, world):
     began = time.monotonic()
     assert arex.scan() == ""
     assert time.monotonic() - began < 5
+
+
+def test_while_an_earlier_scan_is_still_at_it_a_scan_only_answers(arex, world, monkeypatch):
+    """What is done after the answers may take minutes, and a scan begins every ten seconds."""
+    arex.submit()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    calls = []
+    monkeypatch.setattr(scanning, "run", lambda words, limit: calls.append(words) or Answer((), 0, "", "", 0.0))
+    with locked(world.site.state / "scan.lock"):
+        DO([("poll", job, 0), ("cancel", job, 0)])
+    assert calls == []
+    DO([("poll", job, 0), ("cancel", job, 0)])
+    assert len(calls) == 2
+
+
+def test_what_fails_about_one_job_holds_up_no_other(arex, world, monkeypatch, capfdbinary):
+    calls = []
+    monkeypatch.setattr(scanning, "run", lambda words, limit: calls.append(words) or Answer((), 0, "", "", 0.0))
+    arex.submit()
+    arex.is_at("INLRMS")
+    (job,) = scanning.jobs(arex.control)
+    (world.site.state / "keys" / f"last-{inbox.request_name(ID)}").mkdir()
+    DO([("resume", job, 1), ("cancel", job._replace(id="other"), 0)])
+    assert [words[-1] for words in calls] == [f"{arex.control}/job.other.grami"]
+    assert capfdbinary.readouterr().err.decode().startswith(f"{ID}: resume failed; tried again in the next scan: ")
 
 
 def test_what_is_to_be_done_later_is_done_by_jim_s_own_programs(arex, world, monkeypatch):
