@@ -62,7 +62,7 @@ class Amounts:
     task_files: int = 100_000
     task_pieces: int = 1000
     tasks_running: int = 100
-    task_seconds: float = 20.0
+    task_seconds: float = 60.0  # two looks at each source
     task_items: int = 1_000_000
 
 

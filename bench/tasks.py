@@ -40,7 +40,6 @@ from jim.tasks.sources import directory
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", arguments = ["$InputFiles"] }'
 OPEN_ENDED = {"files": "*", "not": "", "stable_seconds": 1, "group": "", "closed_by": "", "kind": "directory"}
 LIMIT_SECONDS = 60.0
-IDLE_SECONDS = 20.0
 STORED_AT_ONCE = 5_000
 
 

@@ -29,6 +29,7 @@ class Move(NamedTuple):
 
     make: Callable[..., float | None]
     is_of_grid_job: bool
+    rest: Callable[[Keeper], float] = lambda _: NEVER  # for how many seconds it has nothing to do
 
     @property
     def name(self) -> str:
@@ -48,7 +49,8 @@ def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
 
 def of_tasks() -> Move:
     """Return the move about tasks, which fulfils what they want of their grid jobs as if a person had asked."""
-    return Move(Tasks(fulfil_for_task), is_of_grid_job=False)
+    tasks = Tasks(fulfil_for_task)
+    return Move(tasks, is_of_grid_job=False, rest=tasks.rest)
 
 
 def _groups(moves: Sequence[Move]) -> Iterator[tuple[bool, Iterator[Move]]]:
@@ -120,7 +122,8 @@ class Rounds:
         """Return for how many seconds nothing is to be done, unless a worker has a result or a door calls."""
         self._note_changes()
         soonest = self.keeper.looks.soonest() - self.keeper.clock.boot()
-        return min(max(0.0, soonest), SPOOL_SECONDS if self._expects_reports() else IDLE_SECONDS)
+        others = max(SPOOL_SECONDS, min((each.rest(self.keeper) for each in self.moves), default=NEVER))
+        return min(max(0.0, soonest), others, SPOOL_SECONDS if self._expects_reports() else IDLE_SECONDS)
 
     def deliver(self, timeout: float) -> bool:
         """Wait for a worker's result and take it in."""
@@ -133,12 +136,11 @@ class Rounds:
     def idle(self) -> bool:
         """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
-        waits = self._expects_reports() or self.keeper.store.unplaced()
+        waits = self._expects_reports() or self.keeper.store.any_live_task() or self.keeper.store.unplaced()
         return told and self.keeper.workers.idle() and not waits
 
     def _expects_reports(self) -> bool:
-        store = self.keeper.store
-        return self.keeper.looks.publications or store.unfinished() or store.any_live_task()
+        return self.keeper.looks.publications or self.keeper.store.unfinished()
 
     def close(self) -> None:
         """Release threads and files."""

@@ -44,6 +44,12 @@ class Tasks:
         for number in self._in_order(keeper, [number for number, when in due.items() if when <= now]):
             due[number] = self._turn(keeper, number)
 
+    def rest(self, keeper: Keeper) -> float:
+        """Return for how many seconds no task has a turn, if nothing changes before."""
+        if self._due is None or keeper.store.changes() != self._changes:
+            return 0.0
+        return max(0.0, min(self._due.values(), default=NEVER) - keeper.clock.boot())
+
     def _in_order(self, keeper: Keeper, numbers: list[int]) -> list[int]:
         """Return tasks in the order of their turns: the highest priority, then the one with the least on the way."""
         if len(numbers) < 2:

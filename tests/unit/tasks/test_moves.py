@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jim.model import State, Step, Verb
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
@@ -194,3 +196,28 @@ def test_a_suspended_task_has_its_jobs_suspended(ground):
     ground.until(lambda: ground.work() or ground.task().state is TaskState.FINISHED)
     assert whole(ground.ranges(), 1, 10)
     assert ground.store.grid_job(1).step is Step.FINISHED
+
+
+def test_a_keeper_whose_tasks_have_nothing_to_do_rests_until_the_next_look(ground, tmp_path):
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, closed=False)}", every_seconds = 30 }} ]
+        """
+    )
+    ground.go(3)
+    assert ground.rounds.rest() == 2.0, "the longest rest: the call of a door may be lost"
+    assert not ground.rounds.idle(), "it stays for the task"
+    ground.clock.now += 29.5
+    assert ground.rounds.rest() == pytest.approx(0.5)
+    ground.clock.now += 1.0
+    assert ground.rounds.rest() == 0.2, "what is due together is done together"
+    ground.go(3)
+    assert ground.rounds.rest() == 2.0
+    with (tmp_path / "names.txt").open("a") as file:
+        file.write("/data/1\n")
+    ground.clock.now += 30.5
+    ground.go()
+    assert ground.rounds.rest() == 0.2, "a look has brought something, of which a piece is to be made"
