@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from jim.errors import BadRequest
+from jim.handlers.base import Attribute
 from jim.request import declarations, handler_of
-from jim.request.languages import TRUTHS, plain
+from jim.request.languages import meant, plain
 
 
 def attributes_of(texts: Mapping[str, str], job_type: str, own: str) -> dict[str, Any]:
@@ -24,17 +25,16 @@ def attributes_of(texts: Mapping[str, str], job_type: str, own: str) -> dict[str
         name = names.get(plain(written), written.lower())
         if name in found:
             raise BadRequest("given twice", name)
-        found[name] = value_of(text, declared[name].kind) if name in declared else text
+        found[name] = value_of(name, text, declared[name]) if name in declared else text
     return found
 
 
-def value_of(text: str, kind: type | str) -> Any:
+def value_of(name: str, text: str, declared: Attribute) -> Any:
     """Return a text as its declared kind: lists of texts with commas between them, other lists and tables as JSON."""
-    with suppress(ValueError):
-        if kind in (int, float) and "_" not in text:
-            return kind(text)
-        if kind is bool:
-            return TRUTHS.get(text.lower(), text)
+    kind = declared.kind
+    with suppress(ValueError, RecursionError):
         if kind in ("table", "lists", "values", "records") or (kind == "list" and text.startswith("[")):
             return json.loads(text)
-    return [each.strip() for each in text.split(",")] if kind == "list" else text
+    if kind == "list":
+        return [each.strip() for each in text.split(",")]
+    return meant(name, text.lower() if kind is bool else text, declared)

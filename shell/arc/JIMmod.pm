@@ -21,7 +21,9 @@ sub get_lrms_options_schema {
 sub ask_jim {
     my %told = (site => {}, queue => {}, job => {});
     my ($out, $in);
-    my $pid = eval { open2($out, $in, $jim, 'arc', 'info') } or return \%told;
+    local $SIG{PIPE} = 'IGNORE'; # it may end before it has read all
+    my $pid = eval { open2($out, $in, $jim, 'arc', 'info') };
+    unless ($pid) { warn "$jim arc info cannot be started: $@"; return \%told }
     print $in join("\n", @_), "\n";
     close $in;
     while (my $line = <$out>) {
@@ -32,6 +34,7 @@ sub ask_jim {
         elsif ($what eq 'job') { $told{job}{$name} = [split / /, $rest, 2] }
     }
     waitpid $pid, 0;
+    warn "$jim arc info failed: ", $? & 127 ? 'signal ' . ($? & 127) : 'exit code ' . ($? >> 8), "\n" if $? > 0;
     return \%told;
 }
 

@@ -20,7 +20,7 @@ LONGEST = 4 * 1024 * 1024
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 # blahpd puts a backslash before these, also where they stand in quotes; before others, a backslash is one.
 ESCAPED = re.compile(r'\\(["&()])')
-ASSIGNED = re.compile(r"([A-Za-z_]\w*)='((?:[^']|'\\'')*)'\n?", re.ASCII)
+ASSIGNED = re.compile(r"^([A-Za-z_]\w*+)='((?>(?:[^']|'\\'')*))'", re.ASCII | re.MULTILINE)
 SANDBOX = "home_bl_"  # begins the name of the directory that -D names; the rest is the key
 Asked = Mapping[str, Any]
 
@@ -73,8 +73,8 @@ def environment(old: str, new: str) -> dict[str, str]:
 
 
 def assignments(file: str) -> dict[str, str]:
-    """Return the assignments of a file: `NAME='value'`, a line each; a text of CERequirements keeps its quotes."""
-    found = ASSIGNED.findall("\n".join(_lines(file)) + "\n")
+    """Return the assignments of a file: `NAME='value'`, a new line each; a text of CERequirements keeps its quotes."""
+    found = ASSIGNED.findall(_text(file))
     return {name: _unquoted(value.replace("'\\''", "'")) for name, value in found}
 
 
@@ -89,10 +89,12 @@ def _outputs(options: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _lines(file: str, *, keep_empty: bool = False) -> list[str]:
-    if not file:
-        return []
+    return [line for line in _text(file).split("\n") if line or keep_empty] if file else []
+
+
+def _text(file: str) -> str:
+    """Return the content of a file that blahpd has made; empty: it has made none."""
     try:
-        text = read_regular(Path(file), LONGEST).decode(errors="surrogateescape")
+        return read_regular(Path(file), LONGEST).decode(errors="surrogateescape") if file else ""
     except OSError as error:
         raise BadRequest(f"cannot read {file}, a list of blahpd's: {error.strerror}") from error
-    return [line for line in text.split("\n") if line or keep_empty]

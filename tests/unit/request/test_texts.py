@@ -3,6 +3,7 @@
 import pytest
 
 from jim.errors import BadRequest
+from jim.handlers.base import Attribute
 from jim.request.texts import attributes_of, value_of
 
 
@@ -11,6 +12,12 @@ from jim.request.texts import attributes_of, value_of
     [
         ("20000", int, 20000),
         ("2_0", int, "2_0"),
+        ("１２", int, "１２"),
+        ("٣", float, "٣"),
+        (" 12", int, " 12"),
+        ("+5", int, 5),
+        ("nan", float, "nan"),
+        ("1e3", float, 1000.0),
         ("many", int, "many"),
         ("70.5", float, 70.5),
         ("True", bool, True),
@@ -20,11 +27,17 @@ from jim.request.texts import attributes_of, value_of
         ('[["a"], []]', "lists", [["a"], []]),
         ('{"a": 1}', "values", {"a": 1}),
         ("no json", "table", "no json"),
+        ("[" * 100_000, "lists", "[" * 100_000),
         ("a, b", str, "a, b"),
     ],
 )
 def test_a_text_becomes_its_kind_or_stays_for_the_check_to_refuse(text, kind, value):
-    assert value_of(text, kind) == value
+    assert value_of("n", text, Attribute(kind, "")) == value
+
+
+def test_a_number_of_too_many_digits_is_refused_as_in_other_languages_of_texts():
+    with pytest.raises(BadRequest, match=r"n: '1{19}' has more than 18 digits \(so many\)"):
+        value_of("n", "1" * 19, Attribute(int, "so many"))
 
 
 def test_names_are_compared_as_in_other_languages_of_texts():

@@ -1,5 +1,7 @@
 """What a submit script was called with: captured calls of HTCondor 23.9, and what people may make of them."""
 
+import time
+
 import pytest
 
 from jim.doors.condor.arguments import assignments, environment, quoted, read
@@ -79,7 +81,7 @@ def test_a_variable_without_a_value_is_refused():
 def test_the_file_of_c_is_read_and_nothing_in_it_is_run(tmp_path):
     file = tmp_path / "c"
     file.write_text(
-        "Walltime='7200'\nfoo='\"bar baz\"'\nMem_Min='5'\nq='it'\\''s'\nx=$(touch ran)\n; y='1'\nz='two\nlines'\n"
+        "Walltime='7200'\nfoo='\"bar baz\"'\nMem_Min='5'\nq='it'\\''s'\nx=$(touch ran)\ny='1'\nz='two\nlines'\n"
     )
     assert assignments(str(file)) == {
         "Walltime": "7200",
@@ -90,6 +92,24 @@ def test_the_file_of_c_is_read_and_nothing_in_it_is_run(tmp_path):
         "z": "two\nlines",
     }
     assert not (tmp_path / "ran").exists()
+
+
+def test_blank_lines_of_a_value_are_kept(tmp_path):
+    (tmp_path / "c").write_text("a='1\n\n\n2\n'\n\nb=''\n")
+    assert assignments(str(tmp_path / "c")) == {"a": "1\n\n\n2\n", "b": ""}
+
+
+def test_only_what_begins_a_line_is_an_assignment(tmp_path):
+    (tmp_path / "c").write_text("a='1; c='2'\n; c='3'\nd='5\n; c='\nx='never ended\n")
+    assert assignments(str(tmp_path / "c")) == {"a": "1; c=", "d": "5\n; c="}
+
+
+@pytest.mark.parametrize("part", ["a", "a=", "a='", "'\\''", "a='\\''\n", "a='\n"])
+def test_a_file_of_c_is_read_in_a_time_that_grows_with_its_length(tmp_path, part):
+    (tmp_path / "c").write_text(part * 500_000)
+    began = time.process_time()
+    assignments(str(tmp_path / "c"))
+    assert time.process_time() - began < 5
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):
