@@ -12,7 +12,7 @@ from jim.errand import Errand
 from jim.errors import JimError
 from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again, start
 from jim.tasks.releasing import loads_of
 from jim.tasks.waves import Load, key_of, request_of
 
@@ -34,11 +34,11 @@ def hand_in(keeper: Keeper, task: Task) -> float:
 def _hand_in(keeper: Keeper, task: Task, wave: Wave) -> float:
     key = ("task wave", task.id, wave.t, wave.w)
     if keeper.workers.busy(key):
-        return NEVER
+        return ask_again(keeper)
     loads = tried(wave) if wave.t else loads_of(keeper, wave)
     work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.fixes(task.id, wave.fix).values()))
     done, failed = partial(_handed_in, keeper, task, wave), partial(_refused, keeper, task, wave)
-    return keeper.workers.start(Errand(key, work, done, failed, heeds=(BaseException,)))
+    return start(keeper, Errand(key, work, done, failed, heeds=(BaseException,)))
 
 
 def tried(wave: Wave) -> list[Load]:

@@ -10,6 +10,8 @@ from jim.errand import Errand
 from jim.site.file import Site
 from jim.statusdb.contract import Store
 
+BUSY_SECONDS = 1.0  # so often a task asks again what has become of an errand
+
 
 class Workers(Protocol):
     """The keeper's worker threads, for work that takes long."""
@@ -51,3 +53,13 @@ class Keeper(Protocol):
     @property
     def workers(self) -> Workers:
         """The worker threads."""
+
+
+def start(keeper: Keeper, errand: Errand[Any]) -> float:
+    """Start an errand of a task; return when to ask again."""
+    return min(keeper.workers.start(errand), ask_again(keeper))
+
+
+def ask_again(keeper: Keeper) -> float:
+    """Return when to ask again about what is under way: it may end without a change of the store."""
+    return keeper.clock.boot() + BUSY_SECONDS

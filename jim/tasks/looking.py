@@ -16,7 +16,7 @@ from jim.site.file import Site
 from jim.statusdb.task_rows import Source, Task
 from jim.tasks import pooling
 from jim.tasks.feeding import catch_up
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.directory import Memory
 
@@ -26,7 +26,6 @@ STORED_AT_ONCE = 500
 CHANGED_AT_ONCE = 100
 WAITS_KEPT = 5  # files that wait, of which people are told
 NOTED_SECONDS = 10.0  # looks that show nothing new are written down together, as often as that
-BUSY_SECONDS = 1.0
 T = TypeVar("T")
 
 

@@ -11,7 +11,8 @@ from jim.errand import Errand
 from jim.errors import JimError
 from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskState
 from jim.tasks.cutting import Cut, Pool, cut, end_of, ranges
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again
+from jim.tasks.throttle import read
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -34,13 +35,14 @@ class Planning:
     def plan(self, keeper: Keeper, task: Task) -> float:
         """Plan the next group that has changed; return when to ask again."""
         if keeper.workers.busy(_key(task)):
-            return NEVER
+            return ask_again(keeper)
         counts = keeper.store.task_counts(task.id, "pieces")
-        if counts.get("ready", 0) >= max(AHEAD, 2 * task.throttle["at_once"]) or counts.get("waiting", 0) >= WAITING:
+        room = max(AHEAD, 2 * read(task.throttle).allowance) - counts.get("ready", 0)
+        if room < STORED_AT_ONCE or counts.get("waiting", 0) >= WAITING:
             return NEVER
         when = self._wait_no_longer(keeper, task)
         for group in keeper.store.dirty_groups(task.id):
-            if self._plan(keeper, task, group):
+            if self._plan(keeper, task, group, min(SLICE, room)):
                 return keeper.workers.due(_key(task)) if keeper.workers.due(_key(task)) else keeper.clock.boot()
         return when
 
@@ -66,10 +68,10 @@ class Planning:
             self._aged[task.id] = keeper.clock.boot()
         return min(when, self._aged.get(task.id, 0.0) + AGED_SECONDS) if waiting else when
 
-    def _plan(self, keeper: Keeper, task: Task, group: Group) -> bool:
-        """Plan one group; tell whether there is more to do in it at once, or under way."""
+    def _plan(self, keeper: Keeper, task: Task, group: Group, most: int) -> bool:
+        """Plan `most` items of one group; tell whether there is more to do in it at once, or under way."""
         split = task.spec["split"]
-        most = self._slices.get((task.id, group.grp), SLICE)
+        most = self._slices.get((task.id, group.grp), most)
         items = keeper.store.available(task.id, group.grp, most + 1)
         waits = split["when"] == "closed" and not group.closed and not group.flush
         if not items or waits:

@@ -26,7 +26,7 @@ from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, T
 from jim.tasks import streams
 from jim.tasks.bringing import todo_of
 from jim.tasks.counting import count_ends, sent_at
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again, start
 from jim.tasks.throttle import End
 from jim.tasks.waves import DIGITS
 from jim.workdir.verified import verified
@@ -57,13 +57,15 @@ def keep(keeper: Keeper, task: Task) -> float:
     """Let a worker read or store what is due; return when to ask again."""
     key = ("task outputs", task.id)
     due = keeper.store.next_output_due(task.id)
-    if due is None or keeper.workers.busy(key):
+    if due is None:
         return NEVER
+    if keeper.workers.busy(key):
+        return ask_again(keeper)
     if due > keeper.clock.steady():
         return keeper.clock.boot_at(due)
     outputs = keeper.store.outputs_to_do(task.id, keeper.clock.steady(), AT_ONCE)
     work = partial(_keep_all, {each["name"]: each for each in task.streams}, task, outputs)
-    return keeper.workers.start(Errand(key, work, partial(_kept, keeper, task)))
+    return start(keeper, Errand(key, work, partial(_kept, keeper, task)))
 
 
 def _keep_all(pools: Mapping[str, Mapping[str, Any]], task: Task, outputs: Sequence[Output]) -> list[Kept]:

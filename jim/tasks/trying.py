@@ -17,7 +17,7 @@ from jim.statusdb.task_rows import Item, NewPiece, PieceState, Task, TaskState, 
 from jim.tasks import streams
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.handing_in import stored
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again, start
 from jim.tasks.waves import Load, sha256_of
 from jim.work.sizing import TEST_EVENTS
 from jim.workdir.submission import submission_directory
@@ -40,7 +40,9 @@ def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
     """Begin a test once the sources were looked at, or judge it once its grid jobs have ended."""
     waves = [each for each in keeper.store.waves(task.id) if each.t == task.tests]
     key = ("task test", task.id)
-    if keeper.workers.busy(key) or (not waves and not looked):
+    if keeper.workers.busy(key):
+        return ask_again(keeper)
+    if not waves and not looked:
         return NEVER
     if not waves:
         return _begin(keeper, task)
@@ -52,7 +54,7 @@ def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
         _judge(keeper, task, [each.trouble for each in tried if each.trouble])
         return NEVER
     work, done = partial(_checked, check, tried), partial(_judge, keeper, task)
-    return keeper.workers.start(Errand(key, work, done, partial(_not_checked, keeper, task)))
+    return start(keeper, Errand(key, work, done, partial(_not_checked, keeper, task)))
 
 
 def _begin(keeper: Keeper, task: Task) -> float:
@@ -66,7 +68,7 @@ def _begin(keeper: Keeper, task: Task) -> float:
         _judge(keeper, task, ["there is nothing to test yet: no source has an item"])
         return NEVER
     work, done = partial(_first, keeper, task, items), partial(_store, keeper, task)
-    return keeper.workers.start(Errand(("task test", task.id), work, done, partial(_not_checked, keeper, task)))
+    return start(keeper, Errand(("task test", task.id), work, done, partial(_not_checked, keeper, task)))
 
 
 def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
@@ -159,8 +161,10 @@ def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
 def go_on_alone(keeper: Keeper, task: Task) -> float:
     """Judge the first pieces once they have ended: others follow, or the task pauses."""
     most, key = int(task.throttle.get("alone_first", 0)), ("task first", task.id)
-    if not most or keeper.workers.busy(key):
+    if not most:
         return NEVER
+    if keeper.workers.busy(key):
+        return ask_again(keeper)
     waves = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
     pieces = [each for w in waves for each in keeper.store.pieces_of_wave(task.id, w)][:most]
     bad = [f"{task.name}/{each.p}: {each.reason}" for each in pieces if each.state is PieceState.FAILED]
@@ -175,7 +179,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
         _judge_alone(keeper, task, troubles)
         return NEVER
     work, judge = partial(_checked, check, tried), partial(_judge_alone, keeper, task)
-    return keeper.workers.start(Errand(key, work, judge, lambda error: judge([str(error)]), source=True))
+    return start(keeper, Errand(key, work, judge, lambda error: judge([str(error)]), source=True))
 
 
 def _judge_alone(keeper: Keeper, task: Task, troubles: list[str]) -> None:

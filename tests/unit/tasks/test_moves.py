@@ -6,6 +6,7 @@ import pytest
 
 from jim.model import State, Step, Verb
 from jim.statusdb.task_rows import TaskState
+from jim.tasks import cutting, planning
 from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
 
 
@@ -133,6 +134,31 @@ def test_at_most_so_many_are_on_the_way(ground):
     assert most[1] <= 8
 
 
+# Of events ten pieces are planned at a time, of files as many as there is room for.
+@pytest.mark.parametrize(("source", "ready"), [("events = 200, events_per_piece = 1", 95), ('list = "names.txt"', 100)])
+def test_pieces_are_planned_ahead_by_the_allowance_not_by_what_it_may_become(
+    ground, tmp_path, monkeypatch, source, ready
+):
+    a_list(tmp_path, *map(str, range(200)))
+    monkeypatch.setattr("jim.tasks.planning.AHEAD", 20)
+    monkeypatch.setattr("jim.tasks.planning.STORED_AT_ONCE", 10)
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ {source} }} ]
+        split = {{ parameters = {{ files_per_job = 1 }} }}
+        release = {{ at_once = 500, queued = 500, first = 5, every_seconds = 0 }}
+        """
+    )
+    ground.go(30)
+    assert ground.counts("pieces") == {"sent": 5, "ready": 15}, "of 20, and there is no room for ten more"
+    ground.work()
+    ground.go(30)
+    assert ground.counts("pieces") == {"completed": 5, "sent": 50, "ready": ready}, "of twice the allowance of 50"
+
+
 def test_grid_jobs_of_a_task_have_its_name_and_no_pieces_in_their_request_once_split(ground):
     ground.start(
         f"""
@@ -221,3 +247,36 @@ def test_a_keeper_whose_tasks_have_nothing_to_do_rests_until_the_next_look(groun
     ground.clock.now += 30.5
     ground.go()
     assert ground.rounds.rest() == 0.2, "a look has brought something, of which a piece is to be made"
+
+
+@pytest.mark.parametrize("error", [None, OSError(11, "no process just now")])
+def test_a_slow_plan_that_comes_to_nothing_is_made_again(ground, tmp_path, monkeypatch, error):
+    cut, asked = planning.cut, list[int]()
+
+    def does_not_work_at_first(split, items, *about):
+        asked.append(len(items))
+        if len(asked) > 1:
+            return cut(split, items, *about)
+        if error:
+            raise error
+        return cutting.Cut([], {})
+
+    monkeypatch.setattr(planning, "SLICE", 2)
+    monkeypatch.setattr(planning, "cut", does_not_work_at_first)
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, "/data/1", "/data/2", "/data/3")}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 2 }} }}
+        """
+    )
+    while not asked:
+        ground.rounds.round()
+        if not asked:
+            ground.keeper.workers.deliver(0)
+    for _ in range(3):
+        ground.rounds.round()  # the splitter is still at work
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"/data/1": 1, "/data/2": 1, "/data/3": 1}
