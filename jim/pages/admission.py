@@ -18,6 +18,7 @@ from jim.pages.access import NOBODY, Access, Rates
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import Refused
 from jim.pages.tokens import Role, Tokens
+from jim.reading.task_hindrances import PLACES
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
 OPEN = "healthz"  # the one endpoint that needs no session
@@ -25,7 +26,7 @@ DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
-UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes", "not_kept"}
+UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes"}
 OF_REQUEST = (
     "edit",
     "edit changes nothing",
@@ -163,7 +164,11 @@ def seen_of_task(document: dict[str, Any]) -> dict[str, Any]:
     if g.role is not Role.SEE:
         return document
     seen = {name: value for name, value in document.items() if name not in UNSEEN_OF_TASK}
-    return seen | {"reason": "" if document["reason"] == document["not_kept"] else document["reason"]}
+    hidden = {each["words"] for each in document["hindrances"] if each["kind"] in PLACES}
+    seen["hindrances"] = [each for each in document["hindrances"] if each["kind"] not in PLACES]
+    if document["reason"] in hidden:
+        seen["reason"] = next((each["words"] for each in seen["hindrances"]), "")
+    return seen
 
 
 def seen_lines(lines: Iterable[Journal]) -> list[Journal]:

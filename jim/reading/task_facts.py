@@ -131,10 +131,11 @@ def streams(view: View, task: Task) -> list[Stream]:
 
 def not_kept(view: View, task: Task, limit: int) -> list[str]:
     """Return, in words, some outputs that could not be read or stored so far, each with the reason."""
-    return [_trouble(task, each) for each in view.store.outputs_in_trouble(task.id, limit)]
+    return [trouble(task, each) for each in view.store.outputs_in_trouble(task.id, limit)]
 
 
-def _trouble(task: Task, output: Output) -> str:
+def trouble(task: Task, output: Output) -> str:
+    """Return, in words, why an output could not be read or stored so far."""
     words = f"output {output.stream} of piece {task.name}/{output.p} is not {PAST[output.todo]}"
     return f"{words}: {output.reason}"
 

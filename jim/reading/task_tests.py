@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from jim.reading.quantities import how_many, number, span
 from jim.reading.task_attempts import exit_record
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task, TaskState, Wave, WaveState
+from jim.tasks import streams
 
 
 class TriedPiece(NamedTuple):
@@ -26,14 +28,21 @@ class TriedPiece(NamedTuple):
     events: int
     files: int  # that it left
     memory_mb: int | None = None  # the most that was seen in use
+    outputs: Mapping[str, int] = {}  # files that belong to each output pool
+    missing: str = ""  # what the output pools lack of it
 
     def words(self) -> str:
         """Return how it went."""
         took = f"{self.seconds:,.0f} s" if self.seconds is not None else ""
         told = [took, how_many(self.events, "event") if self.events else ""]
         told += [f"{self.memory_mb:,} MB" if self.memory_mb is not None else ""]
-        told += [how_many(self.files, "file") if took else ""]
+        told += self.brought() if took else []
         return "  ".join(filter(None, (self.local_job, self.state, self.reason, *told)))
+
+    def brought(self) -> list[str]:
+        """Return which files it left, by output pool; where the task has none, how many."""
+        named = [f"{name}: {how_many(count, 'file')}" for name, count in self.outputs.items()]
+        return named or [how_many(self.files, "file")]
 
 
 class TestFacts(NamedTuple):
@@ -47,11 +56,14 @@ class TestFacts(NamedTuple):
 
     def measured(self) -> list[str]:
         """Return what the test has measured, in words."""
-        words = [f"{number(self.seconds_per_event)} s per event"] if self.seconds_per_event is not None else []
-        if self.estimate:
-            words.append(f"a piece of {self.estimate[0]:,} events would take about {span(self.estimate[1])}")
         seconds = [each.seconds for each in self.pieces if each.seconds is not None]
-        words += [f"the longest piece took {span(max(seconds))}"] if seconds else []
+        words = []
+        if self.seconds_per_event:  # times of exit records are whole seconds: 0 tells nothing of an event
+            words.append(f"{number(self.seconds_per_event)} s per event")
+        if self.estimate and self.estimate[1]:
+            words.append(f"a piece of {self.estimate[0]:,} events would take about {span(self.estimate[1])}")
+        if seconds:
+            words.append(f"the longest piece took {span(max(seconds)) if max(seconds) else 'less than a second'}")
         memory = [each.memory_mb for each in self.pieces if each.memory_mb is not None]
         return [*words, *([f"at most {max(memory):,} MB were in use"] if memory else [])]
 
@@ -59,7 +71,7 @@ class TestFacts(NamedTuple):
 def test_facts(view: View, task: Task) -> TestFacts:
     """Return what is known of the last test of a task."""
     waves = [each for each in view.store.waves(task.id) if each.t == task.tests and each.t]
-    pieces = [_tried(view, each) for each in waves]
+    pieces = [_tried(view, task, each) for each in waves]
     timed = [(each.seconds, each.events) for each in pieces if each.seconds is not None and each.events]
     events = sum(count for _, count in timed)
     per_event = sum(seconds for seconds, _ in timed) / events if events else None
@@ -68,7 +80,7 @@ def test_facts(view: View, task: Task) -> TestFacts:
     return TestFacts(task.tests, pieces, list(_criteria(task, pieces)), per_event, estimate)
 
 
-def _tried(view: View, wave: Wave) -> TriedPiece:
+def _tried(view: View, task: Task, wave: Wave) -> TriedPiece:
     """Return what is known of a piece of a test."""
     events = sum(int(each[3].get("events", (0, 0))[1]) for each in json.loads(wave.pieces or "[]"))
     job = _grid_job(view, wave)
@@ -80,7 +92,12 @@ def _tried(view: View, wave: Wave) -> TriedPiece:
     last = view.store.last_run(job.id, 0) if local.state is State.COMPLETED else None
     record = exit_record(last.record) if last else None
     known = local.state.value, local.reason, record.seconds if record else None, events
-    return TriedPiece(f"{job.id}.0", *known, len(record.files) if record else 0, record.peak_mb if record else None)
+    if record is None:
+        return TriedPiece(f"{job.id}.0", *known, 0)
+    names = [each.name for each in record.files]
+    outputs = {each["name"]: len(streams.files_of(each, names)) for each in task.streams}
+    missing = streams.missing(task.streams, names)
+    return TriedPiece(f"{job.id}.0", *known, len(names), record.peak_mb, outputs, missing)
 
 
 def _grid_job(view: View, wave: Wave) -> GridJob | None:
@@ -101,6 +118,10 @@ def _criteria(task: Task, pieces: list[TriedPiece]) -> list[tuple[str, str]]:
     if most:
         late = any(each.seconds is not None and each.seconds > most for each in pieces)
         found.append((f"each within {most:g} s", "no" if late else "yes" if len(done) == len(pieces) else "not yet"))
+    if task.streams:
+        lacking = any(each.missing for each in pieces)
+        judged = "no" if lacking else "yes" if len(done) == len(pieces) else "not yet"
+        found.append(("each brings its outputs", judged))
     if test["check"]:
         passed = bool(task.tested) and task.tested == task.spec["to_test"]
         judged = "yes" if passed else "not yet" if task.state is TaskState.TESTING else "no"

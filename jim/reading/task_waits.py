@@ -8,11 +8,13 @@ from typing import Any
 
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
-from jim.reading.task_facts import not_kept, what_of
+from jim.reading.task_facts import failures, not_kept, trouble, what_of
+from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
+from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Source, Task, TaskState
+from jim.statusdb.task_rows import EMPTY, ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.throttle import in_words, read
 
@@ -26,6 +28,7 @@ NEXT = {
     TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
+MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
 def waits(view: View, task: Task) -> Iterator[Wait]:
@@ -45,8 +48,25 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield from _sources(view, task)
         yield from _items(view, task)
         yield from _pieces(view, task)
+    yield from _failures(view, task)
     yield from _waves(view, task)
     yield from _outputs(view, task)
+
+
+def _failures(view: View, task: Task) -> Iterator[Wait]:
+    """Return what has failed for good, and what a person can do about it."""
+    if task.state not in MAY_RETRY:
+        return
+    found, others = failures(view, task)
+    again = (
+        f"`jim task retry {task.name}` tries them again as they are; `jim task recover {task.name}` makes new pieces"
+    )
+    for each in found[:TROUBLES]:
+        verb = "has" if each.times == 1 else "have"
+        why = f": {each.reason}" if each.reason else ""
+        yield Wait(f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})", again, STORED)
+    if more := others + sum(each.times for each in found[TROUBLES:]):
+        yield Wait(f"{how_many(more, 'more piece')} {'has' if more == 1 else 'have'} failed", again, STORED)
 
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:
@@ -77,11 +97,9 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             what = f"{what_of(spec)} cannot be looked at: {source.reason}"
             yield Wait(what, "it is looked at again; no item changes meanwhile", "the last look", source.since)
         else:
-            next_ = (
-                "what that task brings arrives at once"
-                if source.upstream
-                else f"it is looked at every {span(spec.get('every_seconds') or 0)}"
-            )
+            next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
+            if source.upstream:
+                next_ = upstream_idle(view, source) or "what that task brings arrives at once"
             yield Wait(f"{what_of(spec)} is open: more may come", next_, "the last look", source.looked)
             yield from _unstable(source)
 
@@ -92,6 +110,8 @@ def _unstable(source: Source) -> Iterator[Wait]:
     more = f", and {how_many(waits['count'] - 1, 'other file')}" if waits["count"] > 1 else ""
     for name, why in list(waits["some"].items())[:1]:
         next_ = "it is taken once it has not changed for so long; until then its group stays open"
+        if why == EMPTY:
+            next_ = "it is taken once it has content and comes to rest; its group does not stay open for it"
         yield Wait(f"{name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
 
 
@@ -101,19 +121,17 @@ def _items(view: View, task: Task) -> Iterator[Wait]:
     if not count or split["splitter"] is None:
         return
     oldest = min((since for _, since in view.store.oldest_available(task.id)), default=0.0)
-    rule = "their group to be closed" if split["when"] == "closed" else f"a full piece of {split['splitter']}"
     waited = span(max(0.0, view.store.clock.steady() - oldest))
     limit = split["max_wait_seconds"]
     soon = f"after {span(limit)}, or once" if limit else "once"
-    verb = "wait" if count != 1 else "waits"
-    what = f"{how_many(count, 'item')} {verb} for {rule}, the oldest for {waited}"
-    yield Wait(what, f"{soon} their group is closed, they make a piece that is not full", STORED)
+    its, make = ("its", "it makes") if count == 1 else ("their", "they make")
+    what = f"{waiting_items(count, split)}, {'' if count == 1 else 'the oldest '}for {waited}"
+    yield Wait(what, f"{soon} {its} group is closed, {make} a piece that is not full", STORED)
 
 
 def _pieces(view: View, task: Task) -> Iterator[Wait]:
     found = facts(view, task)
-    if waiting := found.pieces.get(PieceState.WAITING, 0):
-        yield _promises(view, task, waiting)
+    yield from _promised(view, task, found.pieces.get(PieceState.WAITING, 0), found.items.get(ItemState.PROMISED, 0))
     ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
     if not ready:
         return
@@ -147,15 +165,34 @@ def _next_wave(view: View, task: Task, what: str) -> Wait:
     return Wait(what, f"the next wave is at the latest {every} after the last one", STORED)
 
 
+def _promised(view: View, task: Task, pieces: int, items: int) -> Iterator[Wait]:
+    """Return what waits for promises: pieces, else items that are in no piece."""
+    if pieces:
+        yield _promises(view, task, pieces)
+    elif items:
+        yield _items_promised(view, task, items)
+
+
 def _promises(view: View, task: Task, waiting: int) -> Wait:
     """Tell what pieces wait for that is only promised, and what is broken of that."""
-    told = []
-    for source in view.store.sources(task.id):
+    told, again = [], ""
+    for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
         counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
         told += [f"{counts[each]:,} of {source.stream} {each}" for each in ("promised", "broken") if counts.get(each)]
+        again += f"{each}; " if (each := broken(view, source, spec)) else ""
     verb = "waits" if waiting == 1 else "wait"
     what = f"{how_many(waiting, 'piece')} {verb} for promises: {', '.join(told)}"
-    return Wait(what, "a piece is ready once all of its files are there; `jim task explain NAME/p` names them", STORED)
+    first = view.store.pieces_page(task.id, PiecesAsked(states=(PieceState.WAITING,)), 1)
+    named = f"; `jim task explain {task.name}/{first[0].p}` names those of the first piece" if first else ""
+    return Wait(what, f"{again}a piece is ready once all of its files are there{named}", STORED)
+
+
+def _items_promised(view: View, task: Task, count: int) -> Wait:
+    """Tell of promised items that are in no piece."""
+    kinds = zip(view.store.sources(task.id), task.spec["source"], strict=True)
+    again = "; ".join(told for source, spec in kinds if (told := broken(view, source, spec)))
+    what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} promised, and in no piece yet"
+    return Wait(what, again or "pieces are planned as more is promised, or once their group is closed", STORED)
 
 
 def _missing(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
@@ -217,9 +254,19 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait("it is ready", next_, STORED)
     else:
         why = f": {piece.reason}" if piece.reason else ""
-        again = (
-            f"`jim retry {local}` tries it again"
-            if piece.state is PieceState.FAILED and local
-            else "nothing more happens"
-        )
-        yield Wait(f"it is {piece.state.value}{why}", again, STORED)
+        yield Wait(f"it is {piece.state.value}{why}", _after(task, piece, local), STORED)
+    for output in view.store.outputs_of(task.id, piece.p):
+        if output.todo and output.reason:
+            yield Wait(trouble(task, output), "it is tried again, at the latest after ten minutes", STORED)
+
+
+def _after(task: Task, piece: PieceRow, local: str) -> str:
+    """Return what becomes of a piece that has ended."""
+    if piece.state is PieceState.FAILED and task.state in MAY_RETRY:
+        recover = f"`jim task recover {task.name}` makes new pieces of all that has failed"
+        return f"`jim retry {local}` tries it again as it is; {recover}" if local else recover
+    known = {
+        PieceState.REPLACED: "new pieces do its work",
+        PieceState.TAKEN_BACK: "what is left of it is planned again",
+    }
+    return known.get(piece.state, "nothing more happens")

@@ -14,7 +14,8 @@ from jim.model import State
 from jim.reading.hosts import avoided_now
 from jim.reading.quantities import ago
 from jim.reading.task_attempts import attempts
-from jim.reading.task_facts import Failure, failures, not_kept, sources, sums
+from jim.reading.task_facts import Failure, failures, sources, sums
+from jim.reading.task_hindrances import hindrances
 from jim.reading.task_pace import Eta, etas, spreads
 from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.view import View
@@ -64,14 +65,14 @@ def record(view: View, task: Task) -> dict[str, Any]:
 
 def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
     found, spec = facts(view, task), task.spec
-    trouble = next(iter(not_kept(view, task, 1)), "")
+    hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces)]
     return {
         "name": task.name,
         "summary": spec["summary"],
         "state": task.state.value,
         "outcome": task.outcome,
-        "reason": task.reason or trouble,
-        "not_kept": trouble,
+        "reason": task.reason or (hindered[0]["words"] if hindered else ""),
+        "hindrances": hindered,
         "open": found.open,
         "items": dict(found.items),
         "pieces": dict(found.pieces),

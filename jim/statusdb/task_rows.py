@@ -129,6 +129,9 @@ class Task(NamedTuple):
         return list(self.spec.get("output", ())) if '"output": [' in self.spec_text else []
 
 
+EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
+
+
 class Source(NamedTuple):
     """What fills an input pool, and what is known of it."""
 

@@ -131,6 +131,7 @@ READING = (
         "jim.tasks.throttle",
         "jim.tasks.crowding",
         "jim.tasks.effects",
+        "jim.tasks.streams",
     }
     | STATUSDB
     | WORKDIR

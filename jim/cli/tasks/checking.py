@@ -59,7 +59,13 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     for item in new.values():
         groups.setdefault(item.grp, []).append(item)
     sources = [
-        {"what": what_of(source), "items": len(each.new), "closed": each.closed, "waits": dict(each.unstable)}
+        {
+            "what": what_of(source),
+            "fed": source["kind"] == "task",
+            "items": len(each.new),
+            "closed": each.closed,
+            "waits": dict(each.unstable),
+        }
         for source, each in zip(spec["source"], found, strict=True)
     ]
     pieces, waiting = _first_pieces(spec, groups, found, site)
@@ -135,18 +141,26 @@ def _say(record: Mapping[str, Any]) -> None:
     if record["refused"]:
         say(plain(record["refused"]), "  refused: ")
     for each in record["sources"]:
-        state = "closed" if each["closed"] else "open"
-        say(f"{plain(each['what'])}: {how_many(each['items'], 'item')}, {state}", "  source: ")
-        for name, why in list(each["waits"].items())[:PIECES_SHOWN]:
-            say(f"{plain(name)}: {plain(why)}", "    waits: ")
+        _say_source(each)
     for grp, count in record["groups"].items():
         if grp:
             say(f"{plain(grp)}: {how_many(count, 'item')}", "  group: ")
-    _say_pieces(record["pieces"])
+    if record["pieces"] or not all(each["fed"] for each in record["sources"]):
+        _say_pieces(record["pieces"])
     for grp, count in record["waiting"].items():
         named = f"group {plain(grp)}: " if grp else ""
         verb = "waits" if count == 1 else "wait"
         say(f"{named}{how_many(count, 'item')} {verb} for a full piece, or for the group to be closed", "  waits: ")
+
+
+def _say_source(source: Mapping[str, Any]) -> None:
+    if source["fed"]:
+        say(f"fed by {plain(source['what'])}: what that brings is split as it comes", "  source: ")
+        return
+    state = "closed" if source["closed"] else "open"
+    say(f"{plain(source['what'])}: {how_many(source['items'], 'item')}, {state}", "  source: ")
+    for name, why in list(source["waits"].items())[:PIECES_SHOWN]:
+        say(f"{plain(name)}: {plain(why)}", "    waits: ")
 
 
 def _say_pieces(pieces: Sequence[Mapping[str, Any]]) -> None:

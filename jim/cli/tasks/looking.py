@@ -100,7 +100,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("tested", "; ".join(["yes" if told["tested"] else "not as it is now", *told["test"]["measured"]])),
         ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
-        ("on the way", f"{told['on_the_way']:,}, of which {told['queued']:,} have not started"),
+        ("on the way", _way(told)),
         ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
     ]
     rows += _numbers(told)
@@ -120,6 +120,12 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
                 "wave not settled: ",
             )
     return 0
+
+
+def _way(told: Mapping[str, Any]) -> str:
+    """Return how many pieces are on the way, and how many of them have not started."""
+    sent, queued = told["on_the_way"], told["queued"]
+    return f"{sent:,}" + (f", of which {queued:,} {'has' if queued == 1 else 'have'} not started" if queued else "")
 
 
 def changes_in_words(changes: Mapping[str, Any]) -> str:
@@ -186,8 +192,9 @@ def _show(arguments: argparse.Namespace) -> int:
         say()
         table(("wave", "pieces", "grid job", "state", "reason"), (_wave(each._asdict()) for each in waves))
         say()
-        for line in view.store.task_journal(task.id, LINES):
-            say(with_local_times(f"{line.at} {line.what}{f': {plain(line.reason)}' if line.reason else ''}"))
+        lines = view.store.task_journal(task.id, LINES)
+        rows = ((local_time(each.at), plain(each.what), with_local_times(plain(each.reason))) for each in lines)
+        table(("at", "what", "reason"), rows)
     return 0
 
 

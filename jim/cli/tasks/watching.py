@@ -71,7 +71,8 @@ def line_of(view: View, task: Task) -> str:
     """Return how far a task is."""
     told = reading.record(view, task)
     state = told["state"] + (f", {told['outcome']}" if told["outcome"] else "")
-    reason = f" ({plain(told['reason'])})" if told["reason"] else ""
+    usual = [each["words"] for each in told["hindrances"] if each["kind"] == "items"]  # a line for each file is no news
+    reason = f" ({plain(told['reason'])})" if told["reason"] and told["reason"] not in usual else ""
     pieces, sent = told["pieces"], told["on_the_way"]
     counts = [(pieces.get("completed", 0), "completed"), (sent, "on the way"), (pieces.get("failed", 0), "failed")]
     more = ", ".join(f"{count:,} {words}" for count, words in counts if count)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import JimError
-from jim.statusdb.task_rows import ItemState, KnownItem, NewItem
+from jim.statusdb.task_rows import EMPTY, ItemState, KnownItem, NewItem
 from jim.tasks.sources import ALL, Found, group_of
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
@@ -141,7 +141,7 @@ def _compare(
         left = source["stable_seconds"] - (boot - first)
         if left > 0 or not seen.size:
             now[path] = seen, first
-            unstable[path] = f"it has to rest for another {left:.0f} s" if left > 0 else "it is empty"
+            unstable[path] = f"it has to rest for another {left:.0f} s" if left > 0 else EMPTY
             delayed |= {grp} if left > 0 else set()
             found.changing += [item.id] if item and item.state in NOT_SENT else []
         elif item:

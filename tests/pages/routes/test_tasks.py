@@ -18,7 +18,7 @@ from jim.tasks.effects import TaskVerb
 from tests.pages.browser import Page, Person
 from tests.pages.routes.conftest import MC
 from tests.unit.tasks.chain import Chain
-from tests.unit.tasks.ground import Ground
+from tests.unit.tasks.ground import SH, Ground, a_list
 
 
 def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, reader: Person, capsys) -> None:
@@ -312,6 +312,23 @@ def test_a_store_that_is_away_is_told_alike_everywhere_but_to_the_role_see(world
     store.mkdir()
     world.until(lambda: world.task("mc").state is TaskState.FINISHED, seconds=30.0)
     assert reader.json("/tasks/mc.json")["reason"] == ""
+
+
+def test_a_source_that_is_away_is_no_secret_but_its_place_is(world, reader, tmp_path) -> None:
+    names = a_list(tmp_path, "a", closed=False)
+    world.start(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{names}" }} ]\n')
+    world.go(3)
+    names.unlink()
+    world.until(lambda: world.store.sources(1)[0].reason != "")
+    away = f"list {names} cannot be looked at: "
+    assert reader.json("/tasks/t.json")["reason"].startswith(away)
+    assert away.strip() in Page(reader.get("/tasks").text).text
+    _, secret = reader.pages.tokens.made(Role.SEE, 1)
+    stranger = Person(world, logged_in=False)  # type: ignore[arg-type]
+    stranger.pages.tokens = reader.pages.tokens
+    for path in ("/tasks", "/tasks.json", "/tasks.csv", "/tasks/t", "/tasks/t.json", "/jobs"):
+        answer = stranger.get(path, Authorization=f"Bearer {secret}")
+        assert (answer.status_code, str(names) in answer.text) == (200, False), path
 
 
 @pytest.mark.parametrize("path", ["/tasks/no", "/tasks/mc/99", "/tasks/mc/items/1", "/tasks/mc/items/99"])
