@@ -9,6 +9,7 @@ from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
+from jinja2.bccache import Bucket, BytecodeCache
 from lxml import etree
 
 from jim.pages.access import Access
@@ -27,6 +28,23 @@ def grammar() -> etree.RelaxNG:
     return etree.RelaxNG(etree.fromstring(schema()))
 
 
+class Compiled(BytecodeCache):
+    """What templates become, kept for the applications of all tests."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self.found:
+            bucket.bytecode_from_string(self.found[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.found[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = Compiled()
+
+
 class Person:
     """Who looks at the pages of a state directory."""
 
@@ -35,6 +53,7 @@ class Person:
         self.pages, self.woken = Pages(self.access, look, lambda state: self.woken.append(state)), []  # type: ignore[var-annotated]
         self.pages.renderings.clock = self._later
         self.app, self.ground, self._now = make_app(self.pages), ground, 0.0
+        self.app.jinja_env.bytecode_cache = COMPILED
         self.client = self.app.test_client()
         if logged_in:
             assert self.get("/jobs?token=f00d").status_code == 303

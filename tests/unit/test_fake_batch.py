@@ -1,6 +1,6 @@
 """Whatever a batch system says and does, in every dialect, the promise is kept.
 
-108 histories here; `make torture` plays JIM_SCHEDULES of each dialect, from the seed JIM_SEED on.
+54 histories here; `make torture` plays JIM_SCHEDULES of each dialect, from the seed JIM_SEED on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "10000")) // BLOCK)
 MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a block each, in turn
 
 
-@pytest.mark.parametrize(("machine", "count"), [("Glitches", 2), ("Troubles", 6), ("People", 2), ("Restores", 2)])
+@pytest.mark.parametrize(("machine", "count"), [("Glitches", 1), ("Troubles", 3), ("People", 1), ("Restores", 1)])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_promise_is_kept_in_random_histories(dialect, machine, count):
     before = open_files()
