@@ -16,8 +16,11 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.doors import inbox
+from jim.errors import JimError
 from jim.files import locked, read_regular, replace_durably
 from jim.model import Verb
+
+LONGEST_NUMBER = 100
 
 
 def key_of(key: str, generation: int) -> str:
@@ -53,9 +56,13 @@ def number_of_last(state: Path, key: str) -> int:
 
 def last(state: Path, key: str) -> int:
     """Return the number of the last generation of a gatekeeper's key."""
-    with suppress(FileNotFoundError, ValueError):
-        return int(_file(state, key).read_text())
-    return 1
+    file = _file(state, key)
+    try:
+        return int(read_regular(file, LONGEST_NUMBER))
+    except FileNotFoundError:
+        return 1
+    except ValueError as error:
+        raise JimError(f"{file} is broken: expected the number of a generation") from error
 
 
 def begin(state: Path, key: str, after: int) -> int:

@@ -159,7 +159,7 @@ def wish_of(name: str) -> int:
 def answer(state: Path, number: int) -> bytes:
     """Return the output of a poll for a grid job."""
     try:
-        return (state / "answers" / str(number)).read_bytes()
+        return read_regular(state / "answers" / str(number), LONGEST)
     except FileNotFoundError:
         raise UnknownJob(f"there is no grid job {number} in {state}") from None
 
@@ -360,7 +360,7 @@ def draw_id(state: Path, above: int = 0) -> int:
     """Return the next free number. It is never used twice, even if the counter file was lost."""
     with locked(state / "next-id.lock"):
         try:
-            number = int((state / "next-id").read_text())
+            number = int(read_regular(state / "next-id", LONGEST))
         except (FileNotFoundError, ValueError):
             number = 1 + max(
                 (int(each.name) for each in (state / "answers").iterdir() if each.name.isdigit()), default=0

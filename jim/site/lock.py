@@ -12,6 +12,7 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.errors import JimError
+from jim.files import read_regular
 
 LOCKS = Path("/proc/locks")
 
@@ -19,15 +20,16 @@ LOCKS = Path("/proc/locks")
 OPENING_SECONDS = 5.0
 
 
+LONGEST_BEAT = 1000
 FRESH_SECONDS = 20  # an older heartbeat means that no keeper runs; jim-poll uses the same number
 
 
 def heart_beats(state: Path, clock: Clock) -> bool:
     """Tell whether a keeper updated the heartbeat recently, and since the machine last started."""
     try:
-        boot, beat = (state / "heartbeat").read_text().split()
+        boot, beat = read_regular(state / "heartbeat", LONGEST_BEAT).decode().split()
         return boot == clock.boot_id() and clock.boot() - int(beat) <= FRESH_SECONDS
-    except (OSError, ValueError):  # no heartbeat yet, or the last keeper ended because there was no work
+    except (OSError, ValueError, JimError):  # no heartbeat yet, or the last keeper ended because there was no work
         return False
 
 

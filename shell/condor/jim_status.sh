@@ -15,9 +15,9 @@ case $job in
 esac
 heart_beats || { [ -d "$state/inbox" ] && wake_keeper; }
 # The first line is the ad; the second one is for people.
-IFS= read -r line 2>/dev/null <"$state/answers/$job" || {
+{ [ -f "$state/answers/$job" ] && IFS= read -r line <"$state/answers/$job"; } 2>/dev/null || {
     echo "jim_status.sh: there is no answer about grid job $job in $state; see jim show $job" >&2
     exit 1
 }
-true 2>/dev/null >"$state/asked/$job" # so that jim ce check knows who is asked about
+[ -p "$state/asked/$job" ] || true 2>/dev/null >"$state/asked/$job" # so that jim ce check knows who is asked about
 printf '%s\n' "$line"

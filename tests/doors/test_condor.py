@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -98,6 +99,19 @@ def test_a_status_call_prints_the_ad_and_starts_nothing_while_the_heart_beats(pl
     assert said == (0, '0[BatchJobId="12";JobStatus=2;]\n', "")
     assert (place.state / "asked/12").exists()
     assert not (place.state / "woken").exists()
+
+
+@pytest.mark.parametrize(("what", "code"), [("answers/12", 1), ("asked/12", 0), ("heartbeat", 0)])
+def test_no_status_call_waits_for_a_pipe_in_the_place_of_a_file(place, what, code):
+    place.add(12, answer=AD)
+    place.beat(0)
+    (place.state / "asked").mkdir()
+    (place.state / what).unlink(missing_ok=True)
+    os.mkfifo(place.state / what)
+    began = time.monotonic()
+    assert call(place, "status", "jim/20261123/12", JIM_PYTHON="/bin/false")[0] == code
+    assert place.door("jim-poll", "12")[0] == (4 if code else 0)
+    assert time.monotonic() - began < 10
 
 
 def test_where_no_heart_beats_it_prints_the_last_answer_and_wakes_the_keeper(place):

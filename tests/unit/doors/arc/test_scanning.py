@@ -241,6 +241,55 @@ def test_a_broken_file_of_a_key_holds_up_no_other_job_of_the_account(arex, world
     assert said.startswith(f"{ID}: its end is not known; tried again in the next scan: {file} ")
 
 
+PIPES = {
+    "status": lambda arex, state: arex.control / f"processing/job.{ID}.status",
+    "local": lambda arex, state: arex.control / f"job.{ID}.local",
+    "proxy": lambda arex, state: arex.control / f"job.{ID}.proxy",
+    "a renewed proxy": lambda arex, state: arex.control / "delegations/a3a/ad0/c14/a50",
+    "diag": lambda arex, state: Path(f"{arex.session}.diag"),
+    "key": lambda arex, state: state / "keys" / inbox.request_name(ID),
+    "inbox": lambda arex, state: state / "inbox" / inbox.request_name(ID),
+    "generation": lambda arex, state: state / "keys" / f"last-{inbox.request_name(ID)}",
+    "told": lambda arex, state: told_file(state, ID),
+    "answer": lambda arex, state: state / "answers/1",
+    "lock": lambda arex, state: state / "scan.lock",
+}
+
+
+@pytest.mark.parametrize("what", PIPES)
+def test_no_scan_waits_for_a_pipe_in_the_place_of_a_file(arex, world, tmp_path, what):
+    """The other job is told of in the time that an account has."""
+    other = Arex(tmp_path, world, "Other")
+    for each in (arex, other):
+        each.run()
+        each.is_at("INLRMS")
+    local = arex.control / f"job.{ID}.local"
+    local.write_text(local.read_text() + "delegationid=a3aad0c14a50\n")
+    pipe = PIPES[what](arex, world.site.state)
+    pipe.parent.mkdir(parents=True, exist_ok=True)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    began = time.monotonic()
+    arex.scan()
+    assert other.told.read_text() == "0 \n"
+    assert time.monotonic() - began < 5
+    assert what not in ("diag", "lock", "proxy", "a renewed proxy", "told") or arex.told.read_text() == "0 \n"
+
+
+@pytest.mark.parametrize("what", ["grami", "local", "proxy", "key", "generation", "answer", "next-id", "next-id.lock"])
+def test_no_door_waits_for_a_pipe_in_the_place_of_a_file(arex, world, what):
+    state = world.site.state
+    arex.is_at("INLRMS")
+    here = {"grami": arex.grami, "next-id": state / "next-id", "next-id.lock": state / "next-id.lock"}
+    pipe = here.get(what) or PIPES[what](arex, state)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    began = time.monotonic()
+    run_grid_job.main(["--door", "arc", "submit", str(arex.grami)])
+    run_grid_job.main(["--door", "arc", "cancel", "1"])
+    assert time.monotonic() - began < 5
+
+
 def test_why_an_account_gives_no_answer_is_told(arex, world, capfdbinary):
     arex.run()
     arex.is_at("INLRMS")
