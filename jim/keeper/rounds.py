@@ -122,7 +122,7 @@ class Rounds:
         """Return for how many seconds nothing is to be done, unless a worker has a result or a door calls."""
         self._note_changes()
         soonest = self.keeper.looks.soonest() - self.keeper.clock.boot()
-        others = max(SPOOL_SECONDS, min((each.rest(self.keeper) for each in self.moves), default=NEVER))
+        others = min((each.rest(self.keeper) for each in self.moves), default=NEVER)
         return min(max(0.0, soonest), others, SPOOL_SECONDS if self._expects_reports() else IDLE_SECONDS)
 
     def deliver(self, timeout: float) -> bool:

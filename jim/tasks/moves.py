@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 
 from jim.errors import JimError, StoreError
 from jim.statusdb.task_rows import Task, TaskState
@@ -19,6 +20,8 @@ from jim.tasks.storing import keep
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
+AT_ONCE_SECONDS = 0.1  # of turns in a round: the inbox and the heartbeat wait for it
+TOGETHER_SECONDS = 0.2  # what is due so soon waits for one another
 
 
 class Tasks:
@@ -27,6 +30,7 @@ class Tasks:
     def __init__(self, wish: ending.Wish) -> None:
         self.looking, self.planning, self.releasing, self._wish = Looking(), Planning(), Releasing(), wish
         self._due: dict[int, float] | None = None  # seconds since boot, of each task; none before the first round
+        self._waiting: deque[int] = deque()  # tasks whose turn has come
         self._changes = -1
 
     def __call__(self, keeper: Keeper) -> None:
@@ -41,14 +45,19 @@ class Tasks:
             waited = self.releasing.without_place if changed else set[int]()
             due |= dict.fromkeys(changed | waited, 0.0)
         now = keeper.clock.boot()
-        for number in self._in_order(keeper, [number for number, when in due.items() if when <= now]):
+        if not self._waiting:  # else those that have waited come first
+            self._waiting += self._in_order(keeper, [number for number, when in due.items() if when <= now])
+        while self._waiting and keeper.clock.boot() <= now + AT_ONCE_SECONDS:
+            number = self._waiting.popleft()
             due[number] = self._turn(keeper, number)
 
     def rest(self, keeper: Keeper) -> float:
         """Return for how many seconds no task has a turn, if nothing changes before."""
-        if self._due is None or keeper.store.changes() != self._changes:
+        if self._waiting:
             return 0.0
-        return max(0.0, min(self._due.values(), default=NEVER) - keeper.clock.boot())
+        if self._due is None or keeper.store.changes() != self._changes:
+            return TOGETHER_SECONDS
+        return max(TOGETHER_SECONDS, min(self._due.values(), default=NEVER) - keeper.clock.boot())
 
     def _in_order(self, keeper: Keeper, numbers: list[int]) -> list[int]:
         """Return tasks in the order of their turns: the highest priority, then the one with the least on the way."""

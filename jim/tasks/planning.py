@@ -153,7 +153,8 @@ def _settle(keeper: Keeper, task: Task, group: Group, made: Cut, used: set[int],
     for state, those in made.settled.items():
         keeper.store.move_items(task.id, those, ItemState(state))
     if group.closed:
-        left = [each for each in shown if each not in used.union(*made.settled.values())]
+        taken = used.union(*made.settled.values())
+        left = [each for each in shown if each not in taken]
         keeper.store.move_items(
             task.id, left, ItemState.LEFT_OUT, note="no piece comes of it: the splitter left it out"
         )

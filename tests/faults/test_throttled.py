@@ -15,7 +15,7 @@ from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import creating
-from jim.tasks.throttle import read
+from jim.tasks.throttle import Throttle, read
 from tests.faults.real import LIMIT, until
 
 HOUR = 36.0
@@ -30,14 +30,21 @@ release = {{ at_once = {at_once}, queued = {at_once}, first = 5, every_seconds =
 
 
 class Throttled:
-    """A task whose payloads all fail, and write so into a diary."""
+    """A task whose payloads write into a diary how they have ended: badly, if they begin while a storage is away."""
 
-    def __init__(self, place, events: int) -> None:
+    def __init__(self, place, events: int, *, away: bool = False) -> None:
         self.at = place("t", slots=AT_ONCE, settings='[limits]\nattempts = 1\nretry_delay = "PT1S"\n')
         self.diary = self.at.place / "diary"
         self.diary.touch()
         program = self.at.place / "payload.sh"
-        program.write_text(f'#!/bin/sh\necho "failed $1" >>{shlex.quote(str(self.diary))}\nexit 3\n')
+        self.away = self.at.place / "away"
+        if away:
+            self.away.touch()
+        away, diary = (shlex.quote(str(each)) for each in (self.away, self.diary))
+        program.write_text(
+            f'#!/bin/sh\nif [ -e {away} ]; then echo "failed $1" >>{diary}; exit 3; fi\n'
+            f'sleep $((4 + $1 % 9)); echo "done $1" >>{diary}\n'
+        )
         program.chmod(0o755)
         file = self.at.place / "task.toml"
         file.write_text(TASK.format(events=events, at_once=AT_ONCE))
@@ -55,9 +62,19 @@ class Throttled:
         except (StoreError, UnknownJob, OSError):
             return None
 
-    def counts(self) -> Counter[str]:
-        """Count how payloads have ended."""
-        return Counter(line.split()[0] for line in self.diary.read_text().splitlines())
+    def ends(self, how: str) -> Counter[int]:
+        """Count how often the payloads of each event have ended so."""
+        lines = (line.split() for line in self.diary.read_text().splitlines())
+        return Counter(int(event) for word, event in lines if word == how)
+
+    def throttle(self) -> Throttle:
+        return read(self.task().throttle)
+
+    def room(self) -> int:
+        """Return how many local jobs of its grid jobs may be in the batch system."""
+        with self.at.store() as store:
+            jobs = [store.grid_job(each.grid) for each in store.live_waves(1) if each.grid]
+        return sum(each.size if each.room is None else each.room for each in jobs)
 
     def is_in(self, state: TaskState) -> bool:
         task = self.task()
@@ -69,11 +86,34 @@ class Throttled:
 
 
 @pytest.mark.torture
+def test_35_a_storage_that_dies_costs_few_pieces_and_what_failed_meanwhile_is_tried_again(place):
+    events = 1_000
+    throttled = Throttled(place, events)
+    until(lambda: throttled.is_in(TaskState.RUNNING), "the keeper has taken it")
+    until(
+        lambda: throttled.throttle().allowance == AT_ONCE and throttled.ends("done").total() > AT_ONCE, "it has grown"
+    )
+    throttled.away.touch()
+    time.sleep(HOUR)  # the storage is away so long
+    failed, task = throttled.ends("failed"), throttled.throttle()
+    print(f"{failed.total()} failed, allowance {task.allowance}, room {throttled.room()}")
+    assert failed.total() <= 1.5 * AT_ONCE, throttled.told()
+    assert max(failed.values()) == 1, "each has one attempt in the bad time"
+    assert task.allowance <= 2, throttled.told()
+    throttled.away.unlink()
+    until(lambda: throttled.is_in(TaskState.FINISHED), "all is done", 3 * LIMIT)
+    assert throttled.task().outcome == "completed", throttled.told()
+    assert throttled.ends("done") == dict.fromkeys(range(1, events + 1), 1)
+    assert len([line for line in throttled.told().splitlines() if "tried again" in line]) == 1
+    assert "requested" not in throttled.told(), "nobody did anything"
+
+
+@pytest.mark.torture
 def test_36_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
     began = time.monotonic()
-    throttled = Throttled(place, 10_000)
+    throttled = Throttled(place, 10_000, away=True)
     until(lambda: throttled.is_in(TaskState.PAUSED), "the task has paused by itself", 3 * LIMIT)
-    took, spent = time.monotonic() - began, throttled.counts()["failed"]
+    took, spent = time.monotonic() - began, throttled.ends("failed").total()
     print(f"{spent} pieces spent, paused after {took:.0f} s")
     task = throttled.task()
     assert task.reason.startswith("by itself: 20 in a row: exit 3"), task.reason
@@ -81,6 +121,6 @@ def test_36_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
     assert took >= 3.3 * HOUR * 0.75, "probes come a quarter earlier at most"
     throttled.ask("resume")
     throttled.at.start_keeper()  # none stays for what is paused
-    until(lambda: throttled.counts()["failed"] > spent, "it goes on")
-    assert throttled.counts()["failed"] - spent <= 5
+    until(lambda: throttled.ends("failed").total() > spent, "it goes on")
+    assert throttled.ends("failed").total() - spent <= 5
     assert read(throttled.task().throttle).first == 5

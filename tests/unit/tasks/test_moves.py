@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from jim.model import State, Step, Verb
 from jim.statusdb.task_rows import TaskState
 from jim.tasks import cutting, planning
+from jim.tasks.moves import Tasks
 from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
 
 
@@ -280,3 +283,27 @@ def test_a_slow_plan_that_comes_to_nothing_is_made_again(ground, tmp_path, monke
         ground.rounds.round()  # the splitter is still at work
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == {"/data/1": 1, "/data/2": 1, "/data/3": 1}
+
+
+def test_turns_of_many_tasks_are_shared_out_among_rounds(ground, tmp_path, monkeypatch):
+    a_list(tmp_path, closed=False)
+    texts = (f'[[task]]\nname = "t{n}"\n{SH}\nsource = [ {{ list = "names.txt" }} ]\n' for n in range(4))
+    ground.start("".join(texts), *(f"t{n}" for n in range(4)))
+    tasks, turns = ground.move(Tasks), list[int]()
+
+    def slow(keeper, number):
+        ground.clock.now += 0.06
+        turns.append(number)
+        return math.inf
+
+    monkeypatch.setattr(tasks, "_turn", slow)
+    for n in range(1, 5):
+        ground.store.note_task(n, "something")
+    assert tasks.rest(ground.keeper) == 0.2
+    ground.rounds.round()
+    assert (turns, tasks.rest(ground.keeper)) == ([1, 2], 0.0)
+    ground.store.note_task(1, "something")
+    ground.rounds.round()
+    assert turns == [1, 2, 3, 4], "those that have waited come first"
+    ground.rounds.round()
+    assert turns == [1, 2, 3, 4, 1]

@@ -809,6 +809,27 @@ def test_71_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
     assert len({job.key for job in ground.store.grid_jobs()}) == 3
 
 
+@pytest.mark.parametrize("kill_after", range(10))
+def test_71_a_keeper_that_is_killed_after_any_round_of_a_test_hands_in_no_second_one(ground, kill_after):
+    def one_more(verb, end, code=0):
+        inbox.task_wish(ground.site.state, verb, "t", by="somebody")
+        for n in range(10):
+            if n == kill_after:
+                ground.restart()
+            ground.go()
+            ground.work(code)
+        ground.until_state(end, code=code)
+
+    ground.create(events(4, 2))
+    one_more("test", TaskState.CONFIGURED, code=3)
+    one_more("test", TaskState.READY)
+    ground.create(events(6, 3))
+    one_more("test", TaskState.READY)
+    assert [job.request["name"] for job in ground.store.grid_jobs()] == ["t:test 1.1", "t:test 2.1", "t:test 1.1"]
+    assert [job.outcome for job in ground.store.grid_jobs()] == ["failed", "completed", "completed"]
+    assert (ground.counts("pieces"), ground.counts("items")) == ({}, {"available": 1})
+
+
 def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
     program, check = tmp_path / "p.sh", tmp_path / "sane.sh"
     for file in (program, check):
