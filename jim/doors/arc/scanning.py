@@ -153,7 +153,7 @@ def _end(state: Path, job: Job, later: list[Later]) -> Told | None:
         return _resumed(state, job, told, ("resume" if number else "submit", job, after), later)
     if (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
         return tell(state, job.id, Told(0, job.entered, *LOST))
-    return None
+    raise JimError(f"{state} has no keys or no store: it may be out of reach")
 
 
 def _resumed(state: Path, job: Job, told: Told, again: Later, later: list[Later]) -> Told | None:

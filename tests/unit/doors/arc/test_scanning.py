@@ -394,13 +394,16 @@ def test_a_repeated_submit_after_a_cancel_runs_nothing_a_second_time(arex, world
     assert arex.submit() == number
 
 
-def test_a_grid_job_that_is_gone_ends_the_job_only_if_the_state_directory_is_there(arex, world):
+def test_a_grid_job_that_is_gone_ends_the_job_only_if_the_state_directory_is_there(arex, world, capfdbinary):
     number = arex.run()
     arex.is_at("INLRMS")
     inbox.free(world.site.state, ID, number)
     keys = world.site.state / "keys"
     keys.rename(keys.with_name("away"))
     assert arex.scan() == ""
+    assert (
+        f"{world.site.state} has no keys or no store: it may be out of reach" in capfdbinary.readouterr().err.decode()
+    )
     keys.with_name("away").rename(keys)
     assert arex.scan().startswith("255 JIM does not know this job any more")
 

@@ -1,0 +1,115 @@
+"""The scripts of shell/arc, as A-REX calls them."""
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from tests.doors.place import HOME
+
+ID = "VaONDmKqjR"
+SCRIPTS = ("cancel-jim-job", "scan-jim-job", "submit-jim-job")
+
+
+def call(place, name, *words, **variables):
+    """Call a script as A-REX does: HOME is root's."""
+    variables = {"HOME": "/nowhere", "XDG_STATE_HOME": "/nowhere", **variables}
+    return place.door(f"arc/{name}-jim-job", *words, **variables)
+
+
+@pytest.fixture
+def grami(place):
+    """Return the file of a job in a control directory."""
+    control, session = place.directory / "control", place.directory / "session"
+    for each in (control, control / "processing", session):
+        each.mkdir()
+    file = control / f"job.{ID}.grami"
+    file.write_text(
+        f"joboption_directory='{session}'\njoboption_controldir='{control}'\njoboption_arg_0='/bin/true'\n"
+        f"joboption_stdout='{session}/out'\njoboption_gridid='{ID}'\n"
+    )
+    return file
+
+
+def ids(grami):
+    return [line for line in grami.read_text().splitlines() if line.startswith("joboption_jobid=")]
+
+
+def test_all_that_a_rex_calls_is_there_and_can_be_started():
+    for name in SCRIPTS:
+        file = HOME / "shell/arc" / name
+        assert os.access(file, os.X_OK)
+        assert subprocess.run(["sh", "-n", str(file)], check=False).returncode == 0
+
+
+def test_a_submission_appends_an_id_and_a_repeat_the_same(place, grami):
+    for times in (1, 2):
+        assert call(place, "submit", "--config", "run.conf", str(grami)) == (0, "", "")
+        assert ids(grami) == [f"joboption_jobid={os.getuid()}.1"] * times
+    assert call(place, "submit", "--again", str(grami)) == (0, "", "")
+    assert len(ids(grami)) == 2
+
+
+def test_a_refusal_is_one_sentence_on_stderr_at_once(place, grami):
+    grami.write_text(grami.read_text().replace(ID, ""))
+    code, out, err = call(place, "submit", "--config", "run.conf", str(grami))
+    assert (code, out) == (2, "")
+    assert err == f"jim-submit: {grami} has no joboption_gridid, so JIM does not take this job: is the file whole?\n"
+    assert place.left() == ([], [])
+
+
+def test_a_cancel_always_says_that_all_is_well(place, grami):
+    assert call(place, "cancel", "--config", "run.conf", str(grami))[0] == 0
+    call(place, "submit", "--config", "run.conf", str(grami))
+    assert call(place, "cancel", "--config", "run.conf", str(grami)) == (0, "", "")
+    assert place.left()[0] == [("cancel", "1")]
+
+
+def stub(place, grami, room_again):
+    """Make a JIM that takes in a job in whose file is no room for its id; from one of its calls on, there is."""
+    python, calls = place.directory / "python", place.directory / "calls"
+    python.write_text(
+        f'#!/bin/sh\nshift 6\necho "$1" >>{calls}\nrm -rf {grami}\n'
+        f'if [ "$(grep -c submit {calls})" -ge {room_again} ]; then : >{grami}; else mkdir {grami}; fi\necho 1000.7\n'
+    )
+    python.chmod(0o755)
+    return {"JIM_PYTHON": str(python)}, calls
+
+
+def test_an_id_for_which_there_is_no_room_is_appended_a_moment_later(place, grami):
+    variables, calls = stub(place, grami, 2)
+    code, out, err = call(place, "submit", "--config", "run.conf", str(grami), **variables)
+    assert (code, out, len(err.splitlines())) == (0, "", 1)
+    assert ids(grami) == ["joboption_jobid=1000.7"]
+    assert calls.read_text() == "submit\nsubmit\n"
+
+
+@pytest.mark.torture  # it is slow
+def test_a_job_whose_id_a_rex_cannot_get_is_cancelled(place, grami):
+    """A-REX says then that it has failed, and nobody would ask about it."""
+    variables, calls = stub(place, grami, 99)
+    code, out, err = call(place, "submit", "--config", "run.conf", str(grami), **variables)
+    assert (code, out) == (1, "")
+    assert (
+        err.splitlines()[-1] == f"submit-jim-job: the id of grid job 7 cannot be appended to {grami}: it is cancelled"
+    )
+    assert calls.read_text() == "submit\n" * 4 + "cancel\n"
+
+
+@pytest.mark.parametrize("word", ["INLRMS", "FINISHED", ""])
+def test_a_scan_starts_nothing_before_a_job_is_with_jim(place, grami, word):
+    status = grami.parent / f"processing/job.{ID}.status"
+    status.write_text(f"{word}\n")
+    python = place.directory / "python"
+    python.write_text(f'#!/bin/sh\necho "$*" >{place.directory}/called\n')
+    python.chmod(0o755)
+    assert call(place, "scan", "--config", "run.conf", str(grami.parent), JIM_PYTHON=str(python)) == (0, "", "")
+    assert (place.directory / "called").exists() == (word == "INLRMS")
+
+
+def test_a_scan_waits_for_no_pipe(place, grami):
+    os.mkfifo(grami.parent / f"processing/job.{ID}.status")
+    began = time.monotonic()
+    assert call(place, "scan", "--config", "run.conf", str(grami.parent), JIM_PYTHON="/bin/false") == (0, "", "")
+    assert time.monotonic() - began < 10
