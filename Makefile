@@ -92,7 +92,7 @@ root:
 live: root $(VENV)/tests  ## short tests on a real Slurm, Grid Engine, HTCondor and gatekeeper (root, Debian)
 	$(LIVE) --durations=10 -m 'live and not long'
 
-live-long: root $(VENV)/tests $(VENV)/classads  ## all other tests on real systems: an hour (root, Debian)
+live-long: root $(VENV)/demo $(VENV)/tests $(VENV)/classads  ## all other tests on real systems: an hour (root, Debian)
 	$(LIVE) --durations=40 -m 'live and long'
 
 glitch-report: root $(VENV)/tests  ## break a real Slurm and Grid Engine and print a table of losses (root, Debian)
