@@ -54,9 +54,12 @@ def attributes_of(call: Called, own: str) -> dict[str, Any]:
     return with_texts(attributes | _program(call, job_type, own), told, own)
 
 
-def key_of(call: Called) -> str | None:
+def key_of(call: Called) -> str:
     """Return the key, which HTCondor saves before it submits for the first time."""
-    return call.D.removeprefix(SANDBOX) or call.j or None
+    if not (key := call.D.removeprefix(SANDBOX) or call.j):
+        why = "so JIM does not take this job: it could not tell a repeat from another job"
+        raise BadRequest(f"blahpd names neither this nor ClientJobId, {why}", "JobDirectory")
+    return key
 
 
 def _resources(call: Called) -> dict[str, Any]:

@@ -139,6 +139,11 @@ def test_places(asked, tar):
     assert list(found["files"]) == [*names, "stdout", "stderr"]
 
 
-def test_another_client_of_blahpd_has_a_key_of_its_own_or_none():
+def test_another_client_of_blahpd_has_a_key_of_its_own():
     assert attributes_of(called(D="", j="42.0"), "")["key"] == "42.0"
-    assert attributes_of(called(D=""), "")["key"] is None
+
+
+def test_a_job_without_a_key_is_refused():
+    """Handed in once more, it would be a second job."""
+    with pytest.raises(BadRequest, match="^JobDirectory: blahpd names neither this nor ClientJobId, "):
+        attributes_of(called(D=""), "")
