@@ -62,12 +62,18 @@ def of_jim(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str) -> dict[str, Any]:
-    """Add attributes that the gatekeeper passes as texts, each as the kind that the job type declares."""
+    """Add attributes that the gatekeeper passes as texts, each as the kind that the job type declares.
+
+    By the gatekeeper's own key of a job JIM tells repeats from other jobs, so no user chooses it.
+    """
     if not told:  # most jobs are one program, and need none of that module
         return attributes
     from jim.request.texts import attributes_of
 
-    return attributes | attributes_of(told, attributes["job_type"], own)
+    found = attributes_of(told, attributes["job_type"], own)
+    if "key" in found:
+        raise BadRequest("the gatekeeper names each job itself; leave this out", "key")
+    return attributes | found
 
 
 def whole(text: str, name: str) -> int:

@@ -106,6 +106,8 @@ def test_names_of_runtime_environments(job_type, name):
         ({"arg_0": "$ROOTSYS/bin/root"}, r"executable: '\$ROOTSYS/bin/root': no runtime environment sets variables"),
         ({"memory": "much"}, "memory: expected a whole number, found 'much'"),
         ({"runtime_0": "JIM/NOTHING"}, "nothing"),
+        ({"env_1": "JIM_KEY=k"}, "key: the gatekeeper names each job itself; leave this out"),
+        ({"runtime_0": "JIM/PYTHIA", "runtime_0_1": "k_e_y=k"}, "key: the gatekeeper names each job itself"),
     ],
 )
 def test_what_jim_cannot_do_is_refused_by_the_name_that_the_user_knows(more, words):

@@ -143,7 +143,14 @@ def test_another_client_of_blahpd_has_a_key_of_its_own():
     assert attributes_of(called(D="", j="42.0"), "")["key"] == "42.0"
 
 
+@pytest.mark.parametrize("told", [{"environment": {"JIM_KEY": "k"}}, {"requirements": {"JIM_key": "k"}}])
+def test_nobody_but_htcondor_gives_a_job_its_key(told):
+    """With another key, its repeats would be other jobs, and other jobs its repeats."""
+    with pytest.raises(BadRequest, match=r"^key: the gatekeeper names each job itself; leave this out$"):
+        attributes_of(called(**told), "")
+
+
 def test_a_job_without_a_key_is_refused():
     """Handed in once more, it would be a second job."""
-    with pytest.raises(BadRequest, match="^JobDirectory: blahpd names neither this nor ClientJobId, "):
+    with pytest.raises(BadRequest, match=r"^JobDirectory: blahpd names neither this nor ClientJobId, "):
         attributes_of(called(D=""), "")
