@@ -79,6 +79,7 @@ def world(tmp_path, monkeypatch):
     world = World(tmp_path, None)
     monkeypatch.setenv("JIM_STATE", str(world.site.state))
     monkeypatch.setattr(run_grid_job, "wake", lambda _: None)
+    monkeypatch.setattr(scanning, "ACCOUNT_SECONDS", 30.0)  # on a busy machine a second is short
     monkeypatch.setattr(scanning, "_do", lambda _: None)  # another process would start a keeper
     return world
 
