@@ -143,7 +143,8 @@ def _write(path: str, content: Iterable[bytes], directory: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.with_name(f".{cut(place.name)}.jim")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, MODE), "wb") as file:
+        draft.unlink(missing_ok=True)  # of a keeper that was killed; a payload may have left a pipe, which hangs
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE), "wb") as file:
             os.fchmod(file.fileno(), MODE)
             file.writelines(content)
             file.flush()

@@ -213,3 +213,7 @@ def pythia() -> str:
     libraries = Path(sysconfig.get_paths()["purelib"])
     module = next(libraries.glob("pythia8mc.*"))
     return f"export PYTHONPATH={shlex.quote(str(module.parent))}\n"
+
+
+def began(ce: ComputingElement, number: int) -> object:
+    return ce.show(number)["counts"].get("running")

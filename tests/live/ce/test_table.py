@@ -11,14 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.ce.computing_element import HELD, IDLE, LONG, RUNNING, SITE, pythia
+from tests.live.ce.computing_element import HELD, IDLE, LONG, RUNNING, SITE, began, pythia
 from tests.live.site import until
 
 pytestmark = pytest.mark.long
-
-
-def began(ce, number):
-    return ce.show(number)["counts"].get("running")
 
 
 # Results

@@ -133,6 +133,13 @@ def test_a_full_disk_leaves_nothing_and_names_the_place(tmp_path, there, monkeyp
     assert found(there) == {}
 
 
+def test_it_waits_for_no_pipe(tmp_path, there):
+    for name in ("stdout", ".stdout.jim"):
+        os.mkfifo(there / name)
+    place(job(tmp_path), places(there, "stdout"))
+    assert found(there) == {"stdout": b"out"}
+
+
 def test_a_directory_that_is_away_is_not_made(tmp_path, there):
     there.rmdir()
     with pytest.raises(FileNotFoundError):
