@@ -18,7 +18,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started by `python -P`, which leaves it out
 
-from bench import batch, doors, gatekeeper, keeping, listing, pages, requests, sandbox, slots, splitting, tasks
+from bench import (
+    batch,
+    doors,
+    gatekeeper,
+    keeping,
+    listing,
+    pages,
+    promises,
+    requests,
+    sandbox,
+    slots,
+    splitting,
+    tasks,
+)
 from bench.taking import Figure
 
 
@@ -69,7 +82,7 @@ class Amounts:
 _QUICK = (10, 5, 2000, 3, 1, 3000, 20, 2, 100, 6, 100, 1000, 10, 1, 100_000, 1, 3, 2, 1, 2, 20, 3, 5, 1, 20, 1)
 QUICK = Amounts(*_QUICK, 3, 20, 100, 6, 1, 2000, 20, 300, 20, 3, 1.0, 2000)
 # One needs root, and installs what it measures; the others make a store for minutes.
-BY_NAME_ONLY = ("slurm", "million", "task-million")
+BY_NAME_ONLY = ("slurm", "million", "task-million", "task-promises")
 
 
 def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
@@ -94,6 +107,7 @@ def measurements(amounts: Amounts) -> dict[str, Callable[[], Iterator[Figure]]]:
         ),
         "million": partial(pages.million, a.viewed_million, a.viewed_repeats),
         "tasks": partial(tasks.tasks, a.task_files, a.task_pieces, a.tasks_running, a.task_seconds),
+        "task-promises": partial(promises.promised, a.task_items),
         "task-million": partial(tasks.million, a.task_items, a.tasks_running, a.task_seconds),
         "slurm": partial(batch.slurm, a.slurm_jobs, a.slurm_grid_jobs, a.slurm_pieces, a.slurm_runs),
     }

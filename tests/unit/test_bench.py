@@ -30,6 +30,7 @@ FIGURES = Path(__file__).parents[2] / "bench/figures.py"
         pytest.param("pages", 19, marks=pytest.mark.torture),
         pytest.param("tasks", 7, marks=pytest.mark.torture),
         pytest.param("task-million", 2, marks=pytest.mark.torture),
+        pytest.param("task-promises", 2, marks=pytest.mark.torture),
         pytest.param("slots", 2 if shutil.which("parallel") else 1, marks=pytest.mark.torture),
     ],
 )
