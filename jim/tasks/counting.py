@@ -39,7 +39,7 @@ def ends_in(keeper: Keeper, wave: Wave, lines: Iterable[Journal], brought: Mappi
         elif line.now in (State.FAILED.value, State.WAITING.value):
             tried = [each for each in keeper.store.attempts(wave.grid, n=line.n) if each.attempt == line.attempt]
             if tried and _counts(keeper, tried):
-                yield End(wave.w, False, tried[0].reason)
+                yield End(wave.w, False, tried[0].reason, sent_at(keeper, wave, line.n))
 
 
 def sent_at(keeper: Keeper, wave: Wave, n: int) -> int:

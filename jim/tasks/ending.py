@@ -11,24 +11,28 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb
 from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
+from jim.tasks.budget import Budget
 from jim.tasks.effects import OLDER
 from jim.tasks.following import unsettle
 from jim.tasks.freezing import freeze
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import read
 
 # The keeper fulfils a wish for a grid job: why, and what the wish says besides its verb.
 Wish = Callable[[Any, GridJob, Verb, str, Mapping[str, Any]], None]
 
 
-def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
-    """Cancel, suspend or resume the grid jobs of a task, and give them room, as its state says."""
+def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
+    """Cancel, suspend or resume the grid jobs of a task, and give them room, as its state says.
+
+    Return when to ask again.
+    """
+    task = keeper.store.task(task.id) or task  # an earlier part of the turn may have changed the throttle
     live = keeper.store.live_waves(task.id)
     if task.state is TaskState.CANCELLING:
         for each in live:
             _give_up(keeper, each)
     waves = [each for each in live if each.state is WaveState.HANDED_IN]
-    room = _Budget(keeper, task)
+    budget = Budget(keeper, task)
     for wave in waves:
         with suppress(UnknownJob):  # the keeper has not taken it from the inbox yet
             job = keeper.store.grid_job(wave.grid)
@@ -45,9 +49,11 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> None:
                     keeper.store.set_grid_job(job.id, priority=task.priority)
                 _fix(keeper, task, wave, job, wish)
                 _let_follow(keeper, task, job, wish)
-                room.give(job)
-    if task.state is TaskState.RUNNING:
-        _heed_throttle(keeper, task, wish)
+                budget.give(wave, job)
+    now = keeper.store.task(task.id)
+    if now and now.state is TaskState.RUNNING:
+        _heed_throttle(keeper, now, wish)
+    return budget.due
 
 
 def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
@@ -128,24 +134,3 @@ def _let_follow(keeper: Keeper, task: Task, job: GridJob, wish: Wish) -> None:
         wish(keeper, job, Verb.SUSPEND, f"task {task.name}: paused", {})
     elif suspend and task.state is TaskState.RUNNING and job.wish == Verb.SUSPEND:
         wish(keeper, job, Verb.RESUME, f"task {task.name}: resumed", {})
-
-
-class _Budget:
-    """How many local jobs the waves of a task may have in the batch system together; the oldest come first."""
-
-    def __init__(self, keeper: Keeper, task: Task) -> None:
-        self._keeper = keeper
-        sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
-        most = 0 if task.state is TaskState.PAUSED else read(task.throttle).allowance
-        self._left = most if sent > most else None
-
-    def give(self, job: GridJob) -> None:
-        """Give a grid job what is left of the room, as far as it needs it."""
-        room = None
-        if self._left is not None:
-            counts = self._keeper.store.counts(job.id)
-            alive = sum(count for state, count in counts.items() if not state.final)
-            room = min(self._left, alive)
-            self._left -= room
-        if room != job.room:
-            self._keeper.store.set_grid_job(job.id, room=room)

@@ -97,6 +97,6 @@ class Tasks:
             if planned > keeper.clock.boot():  # what is planned at once may be in the same wave
                 when = min(when, self.releasing.release(keeper, task))
         when = min(when, hand_in(keeper, task), keep(keeper, task))
-        ending.go_on(keeper, task, self._wish)
+        when = min(when, ending.go_on(keeper, task, self._wish))
         conclude(keeper, task)
         return when

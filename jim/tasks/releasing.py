@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from jim.attempts.seeds import seed_of
 from jim.model import State
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
 from jim.tasks.crowding import is_crowded
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import read
+from jim.tasks.throttle import next_probe, read
 from jim.tasks.waves import Load, sha256_of, weight
 
 log = logging.getLogger(__name__)
@@ -78,14 +77,15 @@ class Releasing:
 
     def _probe(self, keeper: Keeper, task: Task, room: Room) -> float:
         """Release one piece from time to time while most fail, in no rhythm, and never many at once."""
-        seconds = room.throttle.probe_seconds
-        pause = seconds * (0.75 + 0.5 * (seed_of(task.nonce, task.next_wave, 1) % 1000) / 1000)
-        due = self._last.get(task.id, 0.0) + pause
+        if room.sent > room.throttle.allowance:
+            return NEVER  # what is on the way is tried again instead
+        due = keeper.clock.boot_at(next_probe(room.throttle, task.nonce))
         if keeper.clock.boot() < due:
             return due
-        if room.sent > room.throttle.allowance:
-            return keeper.clock.boot() + pause
-        return self._release(keeper, task, 1)
+        with keeper.store.transaction():
+            throttle = room.throttle._replace(probed=keeper.clock.steady())
+            keeper.store.set_task(task.id, throttle=throttle._asdict())
+            return self._release(keeper, task, 1)
 
     def _release(self, keeper: Keeper, task: Task, most: int) -> float:
         loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))

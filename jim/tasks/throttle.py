@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from jim.attempts.seeds import seed_of
+
 FEWEST, MOST = 5, 50  # attempts that have to end before a decision
 GOOD, FAIR = 0.1, 0.5  # shares of failed attempts: up to the first it grows, above the second it shrinks
 IN_A_ROW = 20  # failures of probes, after which a task pauses by itself
@@ -33,6 +35,7 @@ class Throttle(NamedTuple):
     bad: float = 0.0  # since when most attempts fail; 0: they do not
     shrunk: int = 0  # the first wave released since the allowance shrank: older ones say nothing of now
     alone: int = 0  # the first wave released at an allowance of one; 0: it is larger
+    alone_line: int = 0  # the last line of the journal then: an attempt that was sent later is a probe, too
     row: int = 0  # failures in a row of such waves
     again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
     suspend: int = 0  # 1: a pause suspends what is on the way
@@ -44,6 +47,8 @@ class Throttle(NamedTuple):
     alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
     good_from: float = 0.0  # when the last good decision began: the first failures may have counted in it
     doubt: float = 0.0  # since when decisions are not good, with the good one before them; 0: the last one was good
+    probed: float = 0.0  # when a piece or an attempt was last let go in a bad time, in seconds since 1970
+    trial: str = ""  # G.k, with the k submissions that grid job G had when an attempt of it was let go
     shrunk_line: int = 0  # the last line of the journal when it shrank: an attempt that was sent later says something
 
     @property
@@ -109,7 +114,7 @@ def _counted(state: Throttle, end: End) -> Throttle:
     if end.well and end.wave < state.shrunk and end.line <= state.shrunk_line:
         return state
     row = state.row
-    if state.alone and end.wave >= state.alone:
+    if state.alone and (end.wave >= state.alone or end.line > state.alone_line):
         row = 0 if end.well else state.row + 1
     good, failed = state.good + end.well, state.failed + (not end.well)
     return state._replace(ended=state.ended + 1, good=good, failed=failed, row=row)
@@ -121,16 +126,8 @@ def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Thr
     state = state._replace(ended=0, failed=0, decided=now)
     doubt = state.doubt or state.good_from or before.decided
     if share > FAIR:
-        a = max(1, state.a // 2)
-        alone = (state.alone or next_wave) if a == 1 else 0
-        bad = state.bad or doubt
-        if not state.was_a:
-            state = state._replace(was_a=state.a, was_fast=state.fast)
-        sums = {"bad_failed": state.bad_failed + before.failed, "bad_ended": state.bad_ended + before.ended}
-        state = state._replace(
-            a=a, good=0, fast=0, bad=bad, doubt=doubt, shrunk=next_wave, shrunk_line=line, alone=alone, **sums
-        )
-        return state, _told(before, a)
+        state = _shrunk(state, before, next_wave, line)._replace(bad=before.bad or doubt, doubt=doubt)
+        return state._replace(probed=before.probed if before.bad else now), _told(before, state.a)
     if share > GOOD:
         return state._replace(fast=0, doubt=doubt), ""
     state = state._replace(
@@ -142,6 +139,22 @@ def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Thr
     change = _told(before, state.a) if state.a != before.a else ""
     ended = "the bad time is over" if before.bad else ""
     return state, "; ".join(filter(None, (change, ended)))
+
+
+def _shrunk(state: Throttle, before: Throttle, next_wave: int, line: int) -> Throttle:
+    """Halve the allowance, and remember since when."""
+    a = max(1, state.a // 2)
+    alone, alone_line = (state.alone or next_wave, state.alone_line or line) if a == 1 else (0, 0)
+    if not state.was_a:
+        state = state._replace(was_a=state.a, was_fast=state.fast)
+    failed, ended = state.bad_failed + before.failed, state.bad_ended + before.ended
+    state = state._replace(a=a, good=0, fast=0, bad_failed=failed, bad_ended=ended)
+    return state._replace(shrunk=next_wave, shrunk_line=line, alone=alone, alone_line=alone_line)
+
+
+def next_probe(state: Throttle, nonce: str) -> float:
+    """Return when the next piece or attempt may go while most fail, in seconds since 1970: in no rhythm."""
+    return state.probed + state.probe_seconds * (0.75 + 0.5 * (seed_of(nonce, int(state.probed), 1) % 1000) / 1000)
 
 
 def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:

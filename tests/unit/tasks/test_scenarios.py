@@ -291,6 +291,79 @@ def test_35_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_
     assert ground.task().outcome == "completed"
 
 
+AGAIN = 'retry = [ { when = "exit 3", times = 50, delay = "PT10S" } ]'
+
+
+def in_a_bad_time(tmp_path, monkeypatch, first):
+    """Let all attempts fail of pieces that are tried again, until the allowance is one and nothing is on the nodes."""
+    ground = Ground(tmp_path, monkeypatch, limits=Limits(attempts=50, most_attempts=100))
+    tried = SH.replace(" }", f", {AGAIN} }}")
+    release = f"release = {{ first = {first}, at_once = {first}, probe_seconds = 600, every_seconds = 0 }}"
+    names = (f"/data/{n:03}" for n in range(100))
+    ground.start(files(tmp_path, *names, more=release).replace(SH, tried))
+
+    def until_one():
+        ground.work(code=3)
+        return ground.task().throttle["a"] == 1
+
+    ground.until(until_one, seconds=20.0, rounds=600)
+    fails(ground, 60.0)
+    return ground
+
+
+def fails(ground, seconds):
+    """Let attempts fail at once for so long; return how many there were."""
+    before = len(ground.batch.tasks)
+    for _ in range(int(seconds / 5.0)):
+        ground.go(1, 5.0)
+        ground.work(code=3)
+    return len(ground.batch.tasks) - before
+
+
+def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probes(tmp_path, monkeypatch):
+    ground = in_a_bad_time(tmp_path, monkeypatch, 30)
+    assert ground.counts("pieces")["sent"] == 30
+    assert 5 <= fails(ground, 3600.0) <= 8, "one in ten minutes, a quarter earlier or later"
+    assert ground.counts("pieces")["sent"] == 30, "and no other piece beside them"
+    ground.restart()
+    assert fails(ground, 300.0) <= 1, "a keeper that starts again is no reason for a probe"
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == {f"/data/{n:03}": 1 for n in range(100)}
+
+
+def test_36_probes_that_try_pieces_again_pause_a_task_by_themselves_too(tmp_path, monkeypatch):
+    ground = in_a_bad_time(tmp_path, monkeypatch, 30)
+    began = ground.clock.now
+    for _ in range(26):
+        if ground.task().state is TaskState.RUNNING:
+            assert fails(ground, 600.0) <= 2
+    assert ground.task().reason == "by itself: 20 in a row: exit 3"
+    assert 3.3 * 3600 * 0.9 <= ground.clock.now - began <= 4 * 3600
+
+
+def test_35_a_piece_that_hangs_keeps_no_probe_from_the_nodes(ground, tmp_path):
+    ground.start(files(tmp_path, *map(str, range(60)), more="release = { first = 10, every_seconds = 0 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ((hangs, index), *_) = ground.begin()
+
+    def others_fail():
+        ground.begin()
+        for each, task in list(ground.batch.tasks.items()):
+            if task.state is State.RUNNING and each != (hangs, index):
+                ground.end_one(*each, code=3)
+
+    def is_one():
+        others_fail()
+        return ground.task().throttle["a"] == 1
+
+    ground.until(is_one, seconds=5.0)
+    before = len(ground.batch.tasks)
+    for _ in range(360):
+        ground.go(1, 10.0)
+        others_fail()
+    assert 5 <= len(ground.batch.tasks) - before <= 9
+
+
 def test_37_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, more="release = { at_once = 4, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)
