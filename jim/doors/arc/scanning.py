@@ -32,11 +32,9 @@ from jim.site.accounts import become
 
 SHELL = Path(__file__).resolve().parents[3] / "shell"
 ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
-# A-REX takes the end of a job before it says that the job is no longer INLRMS: so long JIM takes no job for resumed.
-SETTLED_SECONDS = 20.0
 STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")
 OURS = re.compile(r"(\d{1,10})\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
-HEX = re.compile("[0-9a-f]+")
+HEX, COUNT = re.compile("[0-9a-f]+"), re.compile("[0-9]{1,9}")
 LOST = 255, "JIM does not know this job any more: its grid job was removed, or its state directory replaced"
 
 
@@ -45,7 +43,8 @@ class Job(NamedTuple):
 
     id: str
     control: Path
-    entered: int
+    entered: int  # when A-REX wrote its state, in nanoseconds; it does so each time that it starts
+    reruns: int  # how often its user may still resume it
     cancelling: bool
     uid: int
     session: str
@@ -96,7 +95,8 @@ def _job(control: Path, status: Path, id_: str) -> Job | None:
     if not (ours := OURS.fullmatch(local.get("localid", ""))) or file.lstat().st_uid not in (0, int(ours[1])):
         return None
     named = local.get("sessiondir", ""), local.get("delegationid", "")
-    return Job(id_, control, status.stat().st_mtime_ns, word == b"CANCELING", int(ours[1]), *named)
+    reruns = int(local["rerun"]) if COUNT.fullmatch(local.get("rerun", "")) else 0
+    return Job(id_, control, status.stat().st_mtime_ns, reruns, word == b"CANCELING", int(ours[1]), *named)
 
 
 def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
@@ -144,7 +144,7 @@ def _told_by(name: str, mine: Sequence[Job], later: list[Later]) -> bytes:
 def _end(state: Path, job: Job, later: list[Later]) -> Told | None:
     """Return the end of a job, once it is stored; note what else is to be done about the job."""
     told = told_of(state, job.id)
-    if told and told.entered == job.entered:  # A-REX has not taken it yet
+    if told and told.reruns == job.reruns:  # A-REX has not taken it yet
         return told
     after, number = generations.last(state, job.id), generations.number_of_last(state, job.id)
     if number and not (told and told.number == number):
@@ -152,17 +152,16 @@ def _end(state: Path, job: Job, later: list[Later]) -> Told | None:
     if told:
         return _resumed(state, job, told, ("resume" if number else "submit", job, after), later)
     if (state / "keys").is_dir() and (state / "status.db").exists():  # else it may only be out of reach
-        return tell(state, job.id, Told(0, job.entered, *LOST))
+        return tell(state, job.id, Told(0, job.reruns, *LOST))
     raise JimError(f"{state} has no keys or no store: it may be out of reach")
 
 
 def _resumed(state: Path, job: Job, told: Told, again: Later, later: list[Later]) -> Told | None:
     """Let a job be handed in once more; if it was killed instead, tell the old end, once no scan hands it in."""
-    patience = SETTLED_SECONDS if again[0] == "resume" else COMMAND_SECONDS * job.cancelling
-    if time.time() - job.entered / 1e9 >= patience:
-        if job.cancelling:
-            return tell(state, job.id, told._replace(entered=job.entered))
+    if not job.cancelling:
         later.append(again)
+    elif time.time() - job.entered / 1e9 >= COMMAND_SECONDS:
+        return tell(state, job.id, told._replace(reruns=job.reruns))
     return None
 
 
@@ -176,7 +175,7 @@ def _answered(state: Path, job: Job, number: int, later: list[Later]) -> Told | 
         return None
     _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)
     facts.write(state, number, job.session, int(code))
-    return tell(state, job.id, Told(number, job.entered, int(code), words if int(code) else ""))
+    return tell(state, job.id, Told(number, job.reruns, int(code), words if int(code) else ""))
 
 
 def _do(later: Sequence[Later]) -> None:
@@ -199,7 +198,7 @@ def _call(state: Path, what: str, job: Job, after: int) -> None:
     words = [str(SHELL / f"arc/{verb}-jim-job"), "--again", f"{job.control}/job.{job.id}.grami"]
     answer = run(words, limit=COMMAND_SECONDS)
     if answer.code == 2 and verb == "submit":  # it can never be accepted
-        tell(state, job.id, Told(0, job.entered, 1, " ".join(answer.err.split())[-500:]))
+        tell(state, job.id, Told(0, job.reruns, 1, " ".join(answer.err.split())[-500:]))
 
 
 def _moved_on(job: Job) -> bool:

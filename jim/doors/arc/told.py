@@ -1,7 +1,7 @@
 """Which ends JIM has told A-REX: a file for each job, beside the key of its grid job.
 
-A-REX hands in nothing when a user resumes a failed job: the job is INLRMS again, as if JIM had it still. Only the time
-at which it became so tells this from an end that A-REX has not taken yet.
+A-REX hands in nothing when a user resumes a failed job: the job is INLRMS again, as if JIM had it still. Only how often
+it may still be resumed, which A-REX counts down, tells this from an end that A-REX has not taken yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Told(NamedTuple):
     """An end, as A-REX is told it."""
 
     number: int  # of the grid job
-    entered: int  # when A-REX gave the job to JIM: the time of its status file, in nanoseconds
+    reruns: int  # how often its user might still resume the job then
     code: int
     words: str
 
@@ -29,13 +29,13 @@ class Told(NamedTuple):
 def told_of(state: Path, job: str) -> Told | None:
     """Return which end of a job A-REX was told last, if any."""
     try:
-        content = json.loads(read_regular(told_file(state, job), LONGEST))
-        return Told(int(content[0]), int(content[1]), int(content[2]), str(content[3]))
+        told = json.loads(read_regular(told_file(state, job), LONGEST))
+        return Told(int(told["number"]), int(told["reruns"]), int(told["code"]), str(told["words"]))
     except (OSError, ValueError, LookupError, TypeError, JimError):
         return None
 
 
 def tell(state: Path, job: str, told: Told) -> Told:
     """Store, before A-REX can know it, which end it is told; return that."""
-    replace_durably(told_file(state, job), json.dumps(told).encode())
+    replace_durably(told_file(state, job), json.dumps(told._asdict()).encode())
     return told
