@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from jim.site.file import Site
 
 WAITING, RUNNING, SUSPENDED, ENDED = b"waiting", b"running", b"suspended", b"ended"
-LONGEST_REASON = 500
-PROGRESS_SECONDS = 30.0  # A-REX asks once a minute
+LONGEST_REASON, PROGRESS_SECONDS = 500, 30.0  # A-REX asks once a minute
 
 
 class Arc(OwnLanguage):

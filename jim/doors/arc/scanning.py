@@ -65,7 +65,8 @@ def scan(controls: Iterable[Path]) -> None:
         with _alone(f"uid {uid}: no answer about its jobs ({len(mine)})"):
             for job, code, words in _ended(uid, mine):
                 with _alone(f"{job.id}: A-REX is not told its end"):
-                    _tell_arex(job, code, words)
+                    if not _moved_on(job):  # when it is resumed, A-REX would take this for its end
+                        _tell_arex(job, code, words)
 
 
 @contextmanager

@@ -144,6 +144,21 @@ def test_a_job_that_its_user_resumes_is_handed_in_once_more(arex, world, monkeyp
     assert told_of(world.site.state, ID).number == second
 
 
+def test_no_end_is_told_of_a_job_that_has_moved_on_meanwhile(arex, world, monkeypatch):
+    """A-REX would take it for the end of the job when its user resumes that."""
+    arex.run(9)
+    arex.is_at("INLRMS")
+    real = scanning._ended
+
+    def slow(uid, mine):
+        for each in list(real(uid, mine)):
+            arex.is_at("FINISHING", time.time())
+            yield each
+
+    monkeypatch.setattr(scanning, "_ended", slow)
+    assert arex.scan() == ""
+
+
 def test_a_rex_that_starts_anew_resumes_no_job(arex, world):
     """It writes the state of a job once more then. It may have taken the end, and been killed before it said so."""
     arex.run(9)
