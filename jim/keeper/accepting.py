@@ -215,7 +215,7 @@ def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[Then | None]:
             if not waiting:
                 log.warning("%s cannot be taken: %s", path.name, error)
                 then = partial(inbox.taken, path)
-        except (KeyError, TypeError, ValueError, NotStorable) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, NotStorable) as error:
             log.warning("%s cannot be taken: %s", path.name, error)
             then = partial(inbox.put_aside, path)
         waiting |= is_request and then is None

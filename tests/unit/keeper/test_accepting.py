@@ -125,6 +125,15 @@ def test_a_wish_that_cannot_be_read_for_a_moment_is_not_overtaken(world, monkeyp
     assert inbox.names(world.site.state) == []
 
 
+@pytest.mark.parametrize("content", ["7", "[]", "{}", '{"id": []}', '{"verb": 7, "target": 8}'])
+@pytest.mark.parametrize("name", ["request-6b", f"wish-000000001-1-{'a' * 24}", f"wish-000000001-task-{'a' * 24}"])
+def test_json_that_is_no_request_and_no_wish_is_put_aside(world, name, content):
+    (world.site.state / "inbox" / name).write_text(content)
+    world.submit(events=10)
+    world.until(lambda: world.batch.tasks)
+    assert [each.name for each in (world.site.state / "inbox").iterdir()] == [f".unreadable-{name}"]
+
+
 def test_a_wish_that_nobody_may_read_is_put_aside(world, monkeypatch):
     world.submit(1)
     world.wish("suspend", "1")
