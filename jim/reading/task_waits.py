@@ -133,9 +133,13 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     found = facts(view, task)
     yield from _promised(view, task, found.pieces.get(PieceState.WAITING, 0), found.items.get(ItemState.PROMISED, 0))
     ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
-    if not ready:
-        return
     throttle = read(task.throttle)
+    if not ready:
+        if throttle.bad and sent > throttle.allowance:
+            what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
+            next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
+            yield Wait(what, f"{next_}, and more once attempts end well", STORED)
+        return
     queued = throttle.queued
     what, next_ = how_many(ready, "piece"), "they are released as others end; `jim task throttle` changes it"
     verb = "is" if ready == 1 else "are"
@@ -143,7 +147,7 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(f"{what} {verb} ready; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
     elif throttle.bad:
         every = span(throttle.probe_seconds)
-        next_ = f"one piece is tried every {every}, and more once they end well"
+        next_ = f"one piece, new or tried again, goes every {every}, and more once they end well"
         yield Wait(f"{what} {verb} ready; most attempts fail: {in_words(throttle)}", next_, STORED)
     elif not places(view):
         next_ = "they are released as pieces of any task end"

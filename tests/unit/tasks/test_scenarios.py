@@ -311,11 +311,21 @@ def in_a_bad_time(tmp_path, monkeypatch, first):
     return ground
 
 
+def waits_of(view, task):
+    return [each.what for each in task_waits.waits(view, task)]
+
+
+def test_35_it_is_told_why_pieces_on_the_way_wait_while_most_attempts_fail(tmp_path, monkeypatch):
+    ground = in_a_bad_time(tmp_path, monkeypatch, 100)
+    view = View(ground.site, ground.store, ground.clock)
+    assert "100 pieces on the way; most attempts fail: 1 of 100, failing" in waits_of(view, ground.task())
+
+
 def fails(ground, seconds):
     """Let attempts fail at once for so long; return how many there were."""
     before = len(ground.batch.tasks)
-    for _ in range(int(seconds / 5.0)):
-        ground.go(1, 5.0)
+    for _ in range(int(seconds / 10.0)):
+        ground.go(1, 10.0)
         ground.work(code=3)
     return len(ground.batch.tasks) - before
 
@@ -325,6 +335,8 @@ def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probe
     assert ground.counts("pieces")["sent"] == 30
     assert 5 <= fails(ground, 3600.0) <= 8, "one in ten minutes, a quarter earlier or later"
     assert ground.counts("pieces")["sent"] == 30, "and no other piece beside them"
+    view = View(ground.site, ground.store, ground.clock)
+    assert "70 pieces are ready; most attempts fail: 1 of 30, failing" in waits_of(view, ground.task())
     ground.restart()
     assert fails(ground, 300.0) <= 1, "a keeper that starts again is no reason for a probe"
     ground.until_state(TaskState.FINISHED, seconds=20.0)
