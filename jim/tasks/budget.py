@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from jim.jobs import GridJob
 from jim.model import IN_BATCH, State
 from jim.statusdb.task_rows import Task, TaskState, Wave
@@ -14,16 +16,17 @@ NEVER = float("inf")
 class Budget:
     """What the waves of a task may have in the batch system together; the oldest come first.
 
-    While most attempts fail, what is on the way may not be tried again as fast as it fails: one attempt goes at a time,
-    at the pace of the probes.
+    While most attempts fail, and the allowance is one or used up, what is on the way may not be tried again as fast as
+    it fails: one attempt goes at a time, at the pace of the probes.
     """
 
-    def __init__(self, keeper: Keeper, task: Task) -> None:
+    def __init__(self, keeper: Keeper, task: Task, waves: Iterable[Wave]) -> None:
         self._keeper, self._task, self._throttle = keeper, task, read(task.throttle)
         sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
         most = 0 if task.state is TaskState.PAUSED else self._throttle.allowance
         self._left = most if sent > most else None
-        self._paced = bool(self._throttle.bad and most)
+        there = sum(_in_batch(keeper.store.counts(each.grid)) for each in waves if not each.t)
+        self._paced = bool(self._throttle.bad and most) and (most == 1 or there >= most)
         self.due = NEVER  # when the next attempt may go, in seconds since boot
 
     def give(self, wave: Wave, job: GridJob) -> None:
@@ -45,7 +48,7 @@ class Budget:
         """Return the room in a bad time: for what was released in it and not tried yet, else now and then for one."""
         if not job.size:
             return None
-        there, waiting = sum(counts.get(each, 0) for each in IN_BATCH), counts.get(State.WAITING, 0)
+        there, waiting = _in_batch(counts), counts.get(State.WAITING, 0)
         if wave.w >= self._throttle.shrunk and waiting:
             new = [each for each in self._keeper.store.local_jobs(job.id, (State.WAITING,)) if not each.attempt]
             if new:
@@ -66,3 +69,7 @@ class Budget:
             return True
         self.due = due
         return False
+
+
+def _in_batch(counts: Mapping[State, int]) -> int:
+    return sum(counts.get(each, 0) for each in IN_BATCH)

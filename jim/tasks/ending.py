@@ -32,7 +32,7 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
         for each in live:
             _give_up(keeper, each)
     waves = [each for each in live if each.state is WaveState.HANDED_IN]
-    budget = Budget(keeper, task)
+    budget = Budget(keeper, task, waves)
     for wave in waves:
         with suppress(UnknownJob):  # the keeper has not taken it from the inbox yet
             job = keeper.store.grid_job(wave.grid)
