@@ -6,6 +6,7 @@ to its package, so the number of links shows whether anyone still needs it, even
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -29,6 +30,7 @@ PACKAGE = "package"  # in a grid job's directory: the place of the package, and 
 STDIN = "stdin"  # the standard input of the local jobs
 TOOLS = "tools"  # files that a site sends with every grid job
 MOST_FILES = 100_000
+MOST_SENT = 5  # times that a package is sent for one grid job
 LEFT_SECONDS = 86_400.0  # seconds after which nobody will finish a half-written package
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 # Only one keeper shares packages, in several threads: none may be removed while another thread links it.
@@ -140,8 +142,11 @@ def share(work: Path, place: Path, found: Iterable[Member]) -> None:
     packages.mkdir(mode=0o700, exist_ok=True)
     digest = _pack(ordered, None)
     with _SENDING[digest]:  # of several equal packages at the same time, one is written and the others wait for it
-        if not _hold(packages, digest, place):
-            _hold(packages, _send(packages, ordered), place)
+        held, left = _hold(packages, digest, place), MOST_SENT
+        while not held and left:  # between sending and holding, a sweep may take the package away
+            held, left = _hold(packages, _send(packages, ordered), place), left - 1
+    if not held:  # a local job without its files would end wrongly
+        raise OSError(errno.ESTALE, "its package vanishes again and again", str(packages))
 
 
 def _send(packages: Path, ordered: Sequence[Member]) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from jim.doors.intake import prepare
 from jim.errors import BadRequest
+from jim.files import passes
 from jim.handlers.base import Attributes, Handler
 from jim.site.file import Site, make_state
 from jim.site.sections import wrong
@@ -135,6 +136,32 @@ def test_a_package_goes_with_the_last_that_needs_it(tmp_path: Path) -> None:
     assert list((work / "packages").iterdir()) == []
     share(work, work / "2", members([str(code)], MOST))  # and it is there again for who comes after
     assert packed(work) == [package]
+
+
+def test_a_package_that_is_swept_before_it_is_held_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A keeper sweeps when it starts, and sends what waits at the same time."""
+    work, really, swept = tmp_path / "work", packages._send, []
+
+    def send(place, ordered):
+        digest = really(place, ordered)
+        if len(swept) < most:
+            swept.append(sweep(work))
+        return digest
+
+    monkeypatch.setattr(packages, "_send", send)
+    most, found = 1, members([str(tree(tmp_path))], MOST)
+    share(work, grid(work, 1), found)
+    assert swept == [1]
+    assert packed(work)[0].stat().st_nlink == 2
+    assert (work / "1/package").resolve() == packed(work)[0].parent
+    (work / "1/package.tar").unlink()
+    sweep(work)
+    most = 99
+    with pytest.raises(OSError, match="vanishes again and again") as missing:
+        share(work, grid(work, 2), found)
+    assert passes(missing.value)  # so it is tried again, and no local job runs without its files
 
 
 def test_what_a_kill_leaves_half_done(tmp_path: Path) -> None:
