@@ -9,7 +9,7 @@ from jim.reading.quantities import how_many
 from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of as pool_of_output
-from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task
+from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState
 from jim.tasks.effects import ENDED, TaskVerb, pool_of, refusal, to_retry
 from jim.tasks.throttle import read
 
@@ -167,6 +167,8 @@ def offered(view: View, task: Task) -> list[TaskVerb]:
     """Return the wishes for a task that may change something."""
     pool, any_content = pool_of(view.store, task), {"untested": True}
     fitting = [verb for verb in OFFERED if not refusal(task, verb, any_content, pool)]
+    if task.state is TaskState.RUNNING:  # a test changes nothing of it
+        fitting = [verb for verb in fitting if verb is not TaskVerb.TEST]
     if not pool.closed:
         fitting = [verb for verb in fitting if verb is not TaskVerb.REOPEN]
     return fitting

@@ -14,8 +14,9 @@ from jim.model import State
 from jim.reading.quantities import how_many, number, span
 from jim.reading.task_attempts import exit_record
 from jim.reading.view import View
-from jim.statusdb.task_rows import Task, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import Task, Wave, WaveState
 from jim.tasks import streams
+from jim.tasks.effects import FAILED, PASSED, is_tried
 
 
 class TriedPiece(NamedTuple):
@@ -77,7 +78,18 @@ def test_facts(view: View, task: Task) -> TestFacts:
     per_event = sum(seconds for seconds, _ in timed) / events if events else None
     usual = max((int(each.get("events_per_piece") or 0) for each in task.spec["source"]), default=0)
     estimate = (usual, usual * per_event) if usual and per_event is not None else None
-    return TestFacts(task.tests, pieces, list(_criteria(task, pieces)), per_event, estimate)
+    return TestFacts(task.tests, pieces, list(_criteria(task, pieces, _verdict(view, task))), per_event, estimate)
+
+
+def _verdict(view: View, task: Task) -> str:
+    """Return whether the last test has passed: yes, no or not yet."""
+    if is_tried(task):
+        return "not yet"
+    told = [each.what for each in view.store.task_journal(task.id, last=-1)]
+    for verdict, words in (("yes", PASSED), ("no", FAILED)):
+        if f"test {task.tests} {words}" in told:  # of a task that ran
+            return verdict
+    return "yes" if task.tested and task.tested == task.spec["to_test"] else "no"
 
 
 def _tried(view: View, task: Task, wave: Wave) -> TriedPiece:
@@ -107,7 +119,7 @@ def _grid_job(view: View, wave: Wave) -> GridJob | None:
     return None
 
 
-def _criteria(task: Task, pieces: list[TriedPiece]) -> list[tuple[str, str]]:
+def _criteria(task: Task, pieces: list[TriedPiece], verdict: str) -> list[tuple[str, str]]:
     """Return what a test asks for, and whether that is met."""
     if not pieces:
         return []
@@ -123,7 +135,5 @@ def _criteria(task: Task, pieces: list[TriedPiece]) -> list[tuple[str, str]]:
         judged = "no" if lacking else "yes" if len(done) == len(pieces) else "not yet"
         found.append(("each brings its outputs", judged))
     if test["check"]:
-        passed = bool(task.tested) and task.tested == task.spec["to_test"]
-        judged = "yes" if passed else "not yet" if task.state is TaskState.TESTING else "no"
-        found.append((f"check {shlex.join(test['check'])} exits 0", judged))
+        found.append((f"check {shlex.join(test['check'])} exits 0", verdict))
     return found

@@ -36,6 +36,7 @@ class TaskVerb(StrEnum):
 POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
+PASSED, FAILED = "passed", "failed"  # what the journal of a task that runs says of a test
 OLDER = "the status DB is older than its requests"
 
 
@@ -67,6 +68,11 @@ def paused_by_itself(task: Task) -> bool:
     return task.state is TaskState.PAUSED and bool(task.reason)
 
 
+def is_tried(task: Task) -> bool:
+    """Tell whether a test of a task is under way: also one of a task that runs, of which it changes nothing."""
+    return task.state is TaskState.TESTING or bool(task.throttle.get("trying"))
+
+
 def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
     """Return the failed pieces that a retry means: those with some words in their reason, or all."""
     words, failed = content.get("reason", ""), store.failed_pieces(task.id)
@@ -84,7 +90,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
         return f"{name} is {state.value}"
     needed = {
         TaskVerb.START: (TaskState.CONFIGURED, TaskState.READY),
-        TaskVerb.TEST: (TaskState.CONFIGURED, TaskState.READY),
+        TaskVerb.TEST: (TaskState.CONFIGURED, TaskState.READY, TaskState.RUNNING),
         TaskVerb.PAUSE: (TaskState.RUNNING, TaskState.PAUSED),
         TaskVerb.RESUME: (TaskState.PAUSED,),
     }

@@ -10,6 +10,7 @@ from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import ending, trying
 from jim.tasks.concluding import conclude
 from jim.tasks.counting import tick
+from jim.tasks.effects import is_tried
 from jim.tasks.following import follow
 from jim.tasks.handing_in import hand_in
 from jim.tasks.keeping import Keeper
@@ -88,10 +89,13 @@ class Tasks:
 
     def _moves(self, keeper: Keeper, task: Task) -> float:
         when = NEVER
+        if is_tried(task):
+            when = trying.go_on(keeper, task, self.looking.looked(keeper, task))
         if task.state is TaskState.TESTING:
-            when = min(self.looking.look(keeper, task), trying.go_on(keeper, task, self.looking.looked(keeper, task)))
+            when = min(when, self.looking.look(keeper, task))
         elif task.state is TaskState.RUNNING:
-            when = min(tick(keeper, task.id), trying.go_on_alone(keeper, task))
+            when = min(when, tick(keeper, task.id), trying.go_on_alone(keeper, task))
+            task = keeper.store.task(task.id) or task  # these may have changed the throttle, or paused the task
             planned = self.planning.plan(keeper, task)
             when = min(when, self.looking.look(keeper, task), planned)
             if planned > keeper.clock.boot():  # what is planned at once may be in the same wave

@@ -44,6 +44,7 @@ class Throttle(NamedTuple):
     was_fast: int = 0
     bad_failed: int = 0  # attempts that made it shrink
     bad_ended: int = 0
+    trying: int = 0  # the number of a test of the running task that is not judged yet
     alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
     good_from: float = 0.0  # when the last good decision began: the first failures may have counted in it
     doubt: float = 0.0  # since when decisions are not good, with the good one before them; 0: the last one was good
@@ -175,7 +176,7 @@ def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:
 def resumed(state: Throttle) -> Throttle:
     """Return the throttle of a task that goes on after a pause: the allowance begins anew."""
     limits = state.at_once, state.queued, state.first, state.probe_seconds
-    return Throttle(*limits, suspend=state.suspend, retry=state.retry)
+    return Throttle(*limits, suspend=state.suspend, retry=state.retry, trying=state.trying)
 
 
 def in_words(state: Throttle) -> str:

@@ -13,9 +13,10 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import GridJob
 from jim.model import State
-from jim.statusdb.task_rows import Item, NewPiece, PieceState, Task, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import Item, ItemState, NewPiece, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks import streams
 from jim.tasks.cutting import Pool, cut, ranges
+from jim.tasks.effects import FAILED, PASSED, is_tried
 from jim.tasks.handing_in import stored
 from jim.tasks.keeping import Keeper, ask_again, start
 from jim.tasks.waves import Load, sha256_of
@@ -61,7 +62,7 @@ def _begin(keeper: Keeper, task: Task) -> float:
     """Make the pieces of a test. Nothing is acquired, and no piece is planned."""
     groups = [grp for grp, _ in keeper.store.oldest_available(task.id)]
     items = [each for grp in sorted(groups)[:1] for each in keeper.store.available(task.id, grp, SHOWN_ITEMS)]
-    items = [each for each in items if each.there > 0]
+    items = [each for each in items if each.there > 0] or _of_running(keeper, task)
     if not items and any(each.waits and not each.closed for each in keeper.store.sources(task.id)):
         return NEVER  # the next look may find that files have come to rest
     if not items:
@@ -69,6 +70,15 @@ def _begin(keeper: Keeper, task: Task) -> float:
         return NEVER
     work, done = partial(_first, keeper, task, items), partial(_store, keeper, task)
     return start(keeper, Errand(("task test", task.id), work, done, partial(_not_checked, keeper, task)))
+
+
+def _of_running(keeper: Keeper, task: Task) -> list[Item]:
+    """Return the first items of a task that runs and has all of them in pieces already."""
+    if task.state is not TaskState.RUNNING:
+        return []
+    some = keeper.store.find_items(task.id, "*", "", SHOWN_ITEMS)
+    some = [each for each in some if each.there > 0 and each.state is not ItemState.GONE]
+    return [each for each in some if each.grp == some[0].grp]
 
 
 def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
@@ -90,7 +100,7 @@ def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
 
 def _store(keeper: Keeper, task: Task, loads: list[Load]) -> None:
     now = keeper.store.task(task.id)
-    if now is None or now.state is not TaskState.TESTING or now.tests != task.tests:
+    if now is None or not is_tried(now) or now.tests != task.tests:
         return
     if not loads:
         _judge(keeper, task, ["there is nothing to test yet: no piece comes of the items that are there"])
@@ -144,11 +154,17 @@ def _not_checked(keeper: Keeper, task: Task, error: BaseException) -> None:
 
 
 def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
-    """Let a task be ready, or configured again."""
+    """Let a task be ready, or configured again; of one that runs nothing changes."""
     now = keeper.store.task(task.id)
-    if now is None or now.tests != task.tests or now.state is not TaskState.TESTING:
+    if now is None or now.tests != task.tests or not is_tried(now):
         return
-    if troubles:
+    if now.state is not TaskState.TESTING:
+        with keeper.store.transaction():
+            keeper.store.set_task(task.id, throttle={**now.throttle, "trying": 0})
+            keeper.store.note_task(
+                task.id, f"test {task.tests} {FAILED if troubles else PASSED}", "".join(troubles[:1])
+            )
+    elif troubles:
         keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {troubles[0]}")
     else:
         keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec["to_test"])

@@ -84,7 +84,11 @@ def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     if content.get("pieces"):
         spec["test"]["pieces"] = int(content["pieces"])
         keeper.store.set_spec(task.id, spec)
-    keeper.store.set_task(task.id, state=TaskState.TESTING, tests=task.tests + 1, reason="")
+    number = task.tests + 1
+    if task.state is TaskState.RUNNING:
+        keeper.store.set_task(task.id, tests=number, throttle={**task.throttle, "trying": number})
+    else:
+        keeper.store.set_task(task.id, state=TaskState.TESTING, tests=number, reason="")
 
 
 def _start(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:

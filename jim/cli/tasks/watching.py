@@ -20,6 +20,7 @@ from jim.reading.view import View, add_json, look
 from jim.site.lock import FRESH_SECONDS
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.concluding import COMPLETED
+from jim.tasks.effects import is_tried
 
 LOOK_SECONDS = 0.5
 FOR_EVER = float("inf")
@@ -95,8 +96,8 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
     `before` is the line of the task at that time: it may tell of a failure that is over.
     """
     limit = FOR_EVER if most is None else most
-    task = follow(asked.name, lambda each: each.state is not TaskState.TESTING, old=before, most=limit)
-    if task.state is TaskState.TESTING:
+    task = follow(asked.name, lambda each: not is_tried(each), old=before, most=limit)
+    if is_tried(task):
         say(f"the test goes on after {span(limit)}; `jim task explain {asked.name}` tells what it waits for")
         return 1
     if task.tests == asked.tests:
@@ -109,6 +110,8 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
         say(f"{words}: {met}")
     for measured in facts.measured():
         say(measured)
+    if asked.state is TaskState.RUNNING:
+        return 0 if all(met == "yes" for _, met in facts.criteria) else 1
     return 0 if task.state is TaskState.READY else 1
 
 

@@ -915,6 +915,31 @@ def test_71_a_keeper_that_is_killed_after_any_round_of_a_test_hands_in_no_second
     assert (ground.counts("pieces"), ground.counts("items")) == ({}, {"available": 1})
 
 
+@pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (3, "failed")])
+def test_a_task_that_runs_may_be_tested_and_nothing_of_it_changes(ground, code, verdict):
+    release = "release = { first = 2, at_once = 2, every_seconds = 0 }"
+    ground.start(events(40, 10, release))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    before = ground.task()
+    ground.ask("test", pieces=2)
+    ground.restart()
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    for key in [key for key in ground.batch.tasks if key not in (("1", 1), ("1", 2))]:
+        ground.batch.finish(*key, code=code)
+    ground.until(lambda: not ground.task().throttle["trying"])
+    assert any(line.startswith(f"test 1 {verdict}") for line in ground.journal())
+    now = ground.task()
+    assert (now.state, now.reason, now.tested, ground.counts("pieces")) == (
+        *(before.state, "", before.tested),
+        {"sent": 2, "ready": 2},
+    )
+    assert now.throttle == {**before.throttle, "trying": 0}, "a test counts for no throttle"
+    ground.end()
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 40)
+
+
 def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
     program, check = tmp_path / "p.sh", tmp_path / "sane.sh"
     for file in (program, check):
