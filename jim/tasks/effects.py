@@ -70,7 +70,7 @@ def paused_by_itself(task: Task) -> bool:
 
 def is_tried(task: Task) -> bool:
     """Tell whether a test of a task is under way: also one of a task that runs, of which it changes nothing."""
-    return task.state is TaskState.TESTING or bool(task.throttle.get("trying"))
+    return task.state is TaskState.TESTING or (bool(task.throttle.get("trying")) and task.state not in OVER)
 
 
 def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:

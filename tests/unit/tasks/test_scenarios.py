@@ -915,6 +915,15 @@ def test_71_a_keeper_that_is_killed_after_any_round_of_a_test_hands_in_no_second
     assert (ground.counts("pieces"), ground.counts("items")) == ({}, {"available": 1})
 
 
+def test_a_test_of_a_task_that_runs_ends_with_the_task_if_that_is_cancelled(ground):
+    ground.start(events(40, 10, "release = { first = 2, at_once = 2, every_seconds = 0 }"))
+    ground.ask("test", pieces=2)
+    ground.ask("cancel")
+    ground.until_state(TaskState.CANCELLED)
+    assert not ground.store.live_waves(1)
+    assert ground.ranges() == [], "and nothing of it goes on"
+
+
 @pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (3, "failed")])
 def test_a_task_that_runs_may_be_tested_and_nothing_of_it_changes(ground, code, verdict):
     release = "release = { first = 2, at_once = 2, every_seconds = 0 }"
