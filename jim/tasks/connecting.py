@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ NEEDS = {
 }
 
 
-def check(spec: Spec, known: Mapping[str, Spec], site: Site) -> None:
-    """Check a task against all others, by their names."""
+def check(spec: Spec, known: Mapping[str, Spec], beside: Collection[str], site: Site) -> None:
+    """Check a task against all others, by their names; those `beside` it in its file are checked by themselves."""
     for source in _connectors(spec):
         _check_source(spec, source, known, site)
-    for each in known.values():
-        _check_fed(spec, each, known, site)
+    for name in known.keys() - beside:
+        _check_fed(spec, known[name], known, site)
     _refuse_same_names(spec)
     _refuse_cycle(spec, known)
     for name in _above(spec, known):

@@ -36,10 +36,11 @@ def read(
             spec = _read(table, file)
             _refuse_second(found, spec)
             found.append(check(spec, site))
-    every = {**(known or {}), **{each["name"]: each for each in found}}
+    own = {each["name"]: each for each in found}
+    every = {**(known or {}), **own}
     for number, spec in enumerate(found):
         with _told_of(file, text, number):
-            connecting.check(spec, every, site)
+            connecting.check(spec, every, own.keys(), site)
     return found
 
 
@@ -174,8 +175,8 @@ def _place(text: str, number: int | None, path: str) -> str:
         [*pairwise([*heads, len(text)])][number] if number is not None and number < len(heads) else (0, len(text))
     )
     for name in reversed(path.removeprefix("task.").split(".")):
-        word = re.escape(name)
-        found = re.search(rf"""(?:^|[{{,.\s\[])(["']?{word}["']?)[ \t]*(?:=|\]|\.)""", text[begin:end], re.MULTILINE)
-        if found:
-            return f"{place(text, begin + found.start(1))}: "
+        for ends in ("=", r"[\].]"):  # first where it is given a value: tables of other words may begin with it
+            word = rf"""(?:^|[{{,.\s\[])(["']?{re.escape(name)}["']?)[ \t]*{ends}"""
+            if found := re.search(word, text[begin:end], re.MULTILINE):
+                return f"{place(text, begin + found.start(1))}: "
     return f"{place(text, begin)}: " if heads else ""

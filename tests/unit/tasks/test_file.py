@@ -323,6 +323,46 @@ def test_59_a_wrong_file_is_refused_with_its_sentence(tmp_path, name):
     assert told(tmp_path / "x.toml", text).startswith(f"{tmp_path}/x.toml: {place}{words}")
 
 
+FED = """\
+[[task]]
+name = "generate"
+source = [ { events = 10, events_per_piece = 5 } ]
+output = [ { name = "gen", files = "stdout" } ]
+[task.request]
+job_type = "executable"
+executable = "/bin/true"
+[[task]]
+name = "reco"
+source = [ { task = "generate", output = "gen", promises = true, when_broken = "wait" } ]
+split = { splitter = "FileBased" }
+output = [ { name = "gen", files = "stdout" } ]
+[task.request]
+job_type = "executable"
+executable = "/bin/true"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "words"),
+    [
+        ('"generate", o', '"generat", o', 14, "source.task: there is no task 'generat'; did you mean 'generate'?"),
+        ('put = "gen", p', 'put = "geen", p', 33, "source.output: 'generate' has no output 'geen'"),
+        ('"wait"', '"skip"', 66, "source.when_broken: 'skip': must be wait or fail"),
+        (
+            '"FileBased"',
+            '"SizeBased", parameters = { size_per_job = 1 }',
+            49,
+            "source.promises: SizeBased needs sizes,",
+        ),
+        ('task = "generate"', 'task = "reco"', 14, "source.task: reco -> reco: a task cannot feed itself"),
+    ],
+)
+def test_59_a_wrong_connector_is_refused_where_it_stands(tmp_path, old, new, column, words):
+    text = FED.replace(old, new, 1)
+    assert text != FED
+    assert told(tmp_path / "x.toml", text).startswith(f"{tmp_path}/x.toml: line 10, column {column}: {words}")
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     assert told(tmp_path / "x.toml", "[[task").startswith(f"{tmp_path}/x.toml: not TOML: ")
     with pytest.raises(BadRequest, match=r"cannot read the task file: .*No such file"):
