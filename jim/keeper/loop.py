@@ -55,6 +55,9 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     """Run the keeper of a state directory until no work is left; tell whether the lock was free."""
     lock = Lock(state)
     while lock.take():
+        _write_heartbeat(
+            state, f"{clock.boot_id()} {int(clock.boot())}\n"
+        )  # the last one may say that nothing is to do
         work = open_work()
         bell = Bell(state, work.wake)
         log.info("a keeper begins, pid %d, for %s", os.getpid(), state)
@@ -118,5 +121,9 @@ def _deliver(work: Work, longest: float) -> bool:
 
 
 def _write_heartbeat(state: Path, text: str) -> None:
-    with suppress(OSError):  # without a heartbeat, polls try to wake a keeper and find the lock taken
-        replace(state / "heartbeat", text.encode())
+    file = state / "heartbeat"
+    with suppress(OSError):
+        try:
+            replace(file, text.encode())
+        except OSError:  # without a heartbeat, polls try to wake a keeper and find the lock taken
+            file.unlink()

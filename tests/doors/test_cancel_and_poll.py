@@ -195,3 +195,15 @@ def test_poll_says_so_where_there_is_no_state_directory(place, name):
 def test_what_cannot_be_looked_at_is_unchanged(place):
     (place.directory / "loop").symlink_to("loop")
     assert place.door("jim-poll", "7", JIM_STATE=str(place.directory / "loop")) == (0, "\n", "")
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_keeper_without_work_is_not_missed_until_something_comes_in(place, left):
+    """The keeper that the submission has started may have been killed before it did anything."""
+    place.add(12)
+    (place.state / "heartbeat").write_text(f"{Clock().boot_id()} idle\n")
+    (place.state / "inbox/.draft").touch()
+    if left:
+        (place.state / "inbox/request-6b").touch()
+    assert place.door("jim-poll", "12", JIM_PYTHON="/bin/false")[0] == 0
+    assert (place.state / "woken").exists() == left

@@ -1,3 +1,4 @@
+import errno
 import logging
 import os
 
@@ -92,3 +93,22 @@ def test_a_keeper_ends_when_its_state_directory_is_moved(tmp_path, caplog):
     state.mkdir()
     assert keep(state, Clock(), 60, lambda: Moved(state, rounds=5, results=0))
     assert caplog.messages == [f"the keeper, pid {os.getpid()}, ends: its lock is not in {state} any more"]
+
+
+class Killed(Exception):
+    """What ends a keeper here."""
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_keeper_that_is_killed_as_it_begins_does_not_seem_to_have_nothing_to_do(tmp_path, monkeypatch, full):
+    """Or no poll would start another one, for the keeper before it ended for want of work."""
+
+    def opened():
+        raise Killed
+
+    (tmp_path / "heartbeat").write_text(f"{Clock().boot_id()} idle\n")
+    if full:
+        monkeypatch.setattr("jim.keeper.loop.replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(Killed):
+        keep(tmp_path, Clock(), 60, opened)
+    assert not (tmp_path / "heartbeat").exists() or "idle" not in (tmp_path / "heartbeat").read_text()
