@@ -162,16 +162,16 @@ uninstall() {
     for link in /etc/systemd/system/timers.target.wants/jim-keepers.timer \
         /usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm; do
         case $DESTDIR$(readlink "$link") in
-        "$PREFIX"/*.timer) complain "it is in use: systemctl disable --now jim-keepers.timer" ;;
-        "$PREFIX"/*.pm) complain "a gatekeeper uses it: $PREFIX/bin/jim gram unregister" ;;
+        "$PREFIX"/*.timer) complain "JIM is in use by its timer: systemctl disable --now jim-keepers.timer" ;;
+        "$PREFIX"/*.pm) complain "a gatekeeper uses JIM: $PREFIX/bin/jim gram unregister" ;;
         esac
     done
     ! grep -qsF "'$PREFIX/" "$DESTDIR/usr/libexec/blahp/jim_status.sh" ||
-        complain "an HTCondor-CE uses it: $PREFIX/bin/jim ce unregister"
+        complain "an HTCondor-CE uses JIM: $PREFIX/bin/jim ce unregister"
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
         pids=$(users_of "$tree" | tr '\n' ' ')
-        [ -z "$pids" ] || complain "it is in use by processes $pids(keepers end by: jim keeper --end --all;\
+        [ -z "$pids" ] || complain "JIM is in use by processes $pids(keepers end by: jim keeper --end --all;\
  the batch system \`local\` ends a minute after its last job)"
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jim.admin.finding import OK, WARNING, Finding
-from jim.admin.trial.trial_site import PREFIX, TrialSite, prefix
+from jim.admin.trial.trial_site import PREFIX, TrialSite, prefix, trial_of
 from jim.errors import JimError
 from jim.site.file import Site
 
@@ -50,14 +50,14 @@ def sweep(site: Site, lock: Lock) -> Iterator[Finding]:
         return
     try:
         for place in sorted(each for each in site.state.glob(f"{PREFIX}*") if each.is_dir()):
-            work = site._replace(state=place).work
+            work = trial_of(site, place).work
             if place.name.startswith(prefix(site)):
                 yield from _swept(site, place, work)
             else:  # another batch system may use the same ids for other jobs
                 said = f"{place} was left by a killed site test of another batch system"
                 todo = f"cancel its jobs there, if any are left, then run: {_removal(place, work)}"
                 yield Finding(NAME, WARNING, said, todo)
-        for place in {site.state, site.work.parent}:
+        for place in {site.state, site.work}:
             for half in place.glob(f".{PREFIX}*"):  # the test was killed while it removed its files
                 shutil.rmtree(half, ignore_errors=True)
     finally:

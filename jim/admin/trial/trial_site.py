@@ -52,6 +52,15 @@ def prefix(site: Site) -> str:
     return f"{PREFIX}{site.batch.system}-"
 
 
+def trial_of(site: Site, place: Path) -> Site:
+    """Return the site of a test in this state directory; its work directory is inside the account's own.
+
+    On a site of several accounts, no account may write beside its own work directory.
+    """
+    shared = str(site.work) if site.site.work else ""
+    return site._replace(state=place, managed=False, site=site.site._replace(work=shared))
+
+
 class TrialSite:
     """The grid jobs of a test, from submission to end; it leaves nothing behind."""
 
@@ -64,7 +73,7 @@ class TrialSite:
             if place is None:
                 place = Path(tempfile.mkdtemp(prefix=prefix(site), dir=site.state))
                 undoing.callback(self._remove)
-            self.site = site._replace(state=place, managed=False)
+            self.site = trial_of(site, place)
             self.ledger = self.site.work / "ledger"
             make_state(self.site)
             self.ledger.mkdir(exist_ok=True)
