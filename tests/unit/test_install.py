@@ -175,7 +175,7 @@ def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, w
         assert install() == (".3", {".1", ".2", ".3"})  # the one before is kept for who is in a door just now
         assert install() == (".4", {".1", ".3", ".4"})
         refused = make(small, "uninstall", PREFIX=prefix)
-        told = f"it is in use by processes {keeper.pid} (keepers end by: jim keeper --end --all; "
+        told = f"JIM is in use by processes {keeper.pid} (keepers end by: jim keeper --end --all; "
         assert told in refused.stderr
     finally:
         keeper.kill()
