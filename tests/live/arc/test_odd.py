@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
-from tests.live.arc.computing_element import CONTROL, LAB, SITE, began, submit, waits_for
+from tests.live.arc.computing_element import CONTROL, LAB, SHARE, SITE, began, submit, waits_for
 from tests.live.site import until
 
 pytestmark = pytest.mark.long
@@ -45,7 +49,7 @@ def test_no_text_of_a_user_hands_a_job_to_another_account(ce):
     assert "(1)" in ce.failure(job)
 
 
-def test_killed_right_after_it_was_resumed_it_runs_no_more(ce):
+def test_killed_right_after_it_was_resumed_it_ends(ce):
     place = ce.directory()
     (place / "ledger").touch()
     (place / "ledger").chmod(0o666)
@@ -56,8 +60,9 @@ def test_killed_right_after_it_was_resumed_it_runs_no_more(ce):
     until(lambda: ce.word(job) == "INLRMS", "it is INLRMS again")
     (CONTROL / f"accepting/job.{job}.cancel").touch()  # clients see for a minute that it has failed, and kill nothing
     ce.until(job, "FINISHED", 240)
-    assert (place / "ledger").read_text() == "begun\n"
-    assert ce.jobs()[-1] == first
+    until(lambda: ce.show(ce.jobs()[-1])["step"] == "finished", "nothing of it runs")
+    assert ce.failure(job) != ""
+    assert (place / "ledger").read_text().count("begun") <= 1 + (ce.jobs()[-1] != first)
 
 
 def test_a_job_that_jim_refused_is_resumed_once_the_site_allows_it(ce):
@@ -101,11 +106,23 @@ def full(session):
         subprocess.run(["umount", str(session)], check=True)
 
 
-def test_a_full_session_directory_keeps_the_job_until_there_is_room(ce):
+@contextmanager
+def read_only(session):
+    """Let nobody write into a session directory."""
+    for words in (["--bind", session, session], ["-o", "remount,bind,ro", session]):
+        subprocess.run(["mount", *map(str, words)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(session)], check=True)
+
+
+@pytest.mark.parametrize("hurt", [full, read_only])
+def test_a_session_directory_that_takes_no_outputs_keeps_the_job_until_it_does(ce, hurt):
     place, job, number = waiting_job(ce, "head -c 1000000 /dev/zero")
     session = LAB / f"session/{job}"
     owner = session.stat().st_uid
-    with full(session):
+    with hurt(session):
         (place / "go").touch()
         until(lambda: "its outputs are not yet in" in ce.jim("explain", str(number)), "explain says it")
         assert ce.word(job) == "INLRMS"
@@ -113,6 +130,105 @@ def test_a_full_session_directory_keeps_the_job_until_there_is_room(ce):
     assert ce.failure(job) == ""
     out = (session / "out").stat()
     assert (out.st_size, out.st_uid) == (1_000_000, owner)
+
+
+def kill_scans():
+    """Kill what looks for ends just now, of root and of the account."""
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            line = (each / "cmdline").read_bytes()
+            if b"jim.doors.arc.scanning" in line and os.fsencode(CONTROL) in line:
+                os.kill(int(each.name), signal.SIGKILL)
+
+
+def test_resumed_three_times_under_kills_it_runs_four_times_and_never_twice_at_once(ce):
+    place = ce.directory()
+    for name in ("ledger", "lock"):
+        (place / name).touch()
+        (place / name).chmod(0o666)
+    alone = f"exec 9>>{place}/lock; flock -n 9 || echo twice >>{place}/ledger"
+    text = f"{alone}\necho begun >>{place}/ledger; sleep 1; [ -e {place}/go ] || exit 3; echo good"
+    job, before = submit(ce, place, text, '(rerun="3")'), ce.jobs()
+    for killed in ("keeper", "scans", "A-REX"):
+        ce.until(job, "FINISHED", 180)
+        assert "exit 3" in ce.failure(job)
+        if killed == "A-REX":
+            (place / "go").touch()
+        resume(ce, place, job)
+        until(lambda: ce.word(job) == "INLRMS", "it is INLRMS again")
+        if killed == "A-REX":
+            ce.kill_arex()
+            ce.start_arex()
+        end = time.monotonic() + 25
+        while time.monotonic() < end and killed != "A-REX":
+            ce.kill(f"run_grid_job keeper {ce.state}") if killed == "keeper" else kill_scans()
+            time.sleep(0.3)
+    ce.until(job, "FINISHED", 180)
+    assert ce.failure(job) == ""
+    assert (LAB / f"session/{job}/out").read_text() == "good\n"
+    assert (place / "ledger").read_text() == "begun\n" * 4
+    keys = [ce.show(number)["key"] for number in ce.jobs() if number not in before]
+    assert {*keys, job} == {job, f"{job}#2", f"{job}#3", f"{job}#4"}
+
+
+def test_very_long_names_and_texts(ce):
+    place, name = ce.directory(), "o" * 200
+    job = submit(
+        ce,
+        place,
+        'printf %s "$1" | wc -c; printf %s "$LONG" | wc -c; echo 42 >"$2"',
+        f'(arguments="{"a" * 20_000}" "{name}")(environment=("LONG" "{"e" * 20_000}"))(outputfiles=("{name}" ""))'
+        f'(jobname="{"n" * 1000}")',
+    )
+    ce.until(job, "FINISHED")
+    assert ce.failure(job) == ""
+    assert (LAB / f"session/{job}/out").read_text().split() == ["20000", "20000"]
+    assert (LAB / f"session/{job}/{name}").read_text() == "42\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ('(environment=("JIM_CORES" "２"))', "jim-submit: count (cores): expected a whole number, found '２'"),
+        ('(environment=("JIM_NOSUCH" "1"))', "jim-submit: 'nosuch': unknown attribute"),
+        ('(environment=("JIM_KEY" "k"))', "jim-submit: key: the gatekeeper names each job itself; leave this out"),
+        ('(runtimeenvironment="JIM/PYTHIA" "events")', "jim-submit: JIM/PYTHIA: 'events': expected NAME=VALUE"),
+        ('(runtimeenvironment="JIM/PYTHIA" "events=-1")', "jim-submit: events: "),
+    ],
+)
+def test_what_jim_cannot_do_is_a_failed_job_with_a_sentence(ce, more, words):
+    before, job = ce.jobs(), submit(ce, ce.directory(), "true", more)
+    ce.until(job, "FINISHED")
+    assert "Job submission to LRMS failed" in ce.failure(job)
+    assert words in ce.log(job)
+    assert ce.jobs() == before
+
+
+def test_a_rex_killed_after_it_took_an_end_is_told_it_once_more(ce):
+    """It writes the state of each job anew when it starts; nobody has resumed this one."""
+    place = ce.directory()
+    (place / "ledger").touch()
+    (place / "ledger").chmod(0o666)
+    job = submit(ce, place, f"echo begun >>{place}/ledger; {waits_for(place)}; exit 3", '(rerun="2")')
+    number = ce.number(job)
+    until(lambda: began(ce, number), "it runs")
+    ce.kill_arex()
+    (place / "go").touch()
+    until(lambda: ce.show(number)["step"] == "finished", "it has ended")
+    done, before = CONTROL / f"job.{job}.lrms_done", (CONTROL / f"processing/job.{job}.status").stat().st_mtime_ns
+    for _ in range(20):
+        subprocess.run([SHARE / "scan-jim-job", "--config", LAB / "arc.conf", CONTROL], check=True, timeout=60)
+        if done.exists():
+            break
+    done.unlink()  # as A-REX does when it takes an end
+    with ce.replaced("scan", "#!/bin/sh\nexit 0\n"):
+        ce.start_arex()
+        until(lambda: (CONTROL / f"processing/job.{job}.status").stat().st_mtime_ns != before, "it is written anew")
+        time.sleep(25)
+    ce.until(job, "FINISHED", 180)
+    assert "exit 3" in ce.failure(job)
+    assert (place / "ledger").read_text() == "begun\n"
+    assert ce.jobs()[-1] == number
 
 
 def test_a_rex_killed_while_it_cancels(ce):
