@@ -171,6 +171,8 @@ def _make_for_all(directory: Path) -> None:
         directory.mkdir(parents=True)
         directory.chmod(0o755)
     about = directory.lstat()
+    if about.st_uid == 0 != os.geteuid():
+        raise BadSite(f"{directory} belongs to root: run this command as root")
     if directory.is_symlink() or about.st_uid != os.geteuid() or about.st_mode & 0o022:
         raise BadSite(f"{directory} must belong to root, and only root may write to it: run chmod 755 on it")
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from jim.cli.arguments import whole_number
 from jim.cli.logs import attempt_of, show_file
 from jim.cli.text import facts, plain, say
 from jim.command import attend
@@ -46,7 +47,9 @@ NOT_PASSED = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", MARK_VARIABLE)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim debug`."""
     parser.add_argument("target", metavar="G.n", help="a local job that was submitted")
-    parser.add_argument("--attempt", metavar="K", type=int, help="the number of an attempt; default: the latest")
+    parser.add_argument(
+        "--attempt", metavar="K", type=whole_number(1), help="the number of an attempt; default: the latest"
+    )
     parser.add_argument("--run", action="store_true", help="run the payload once, instead of a shell, and show the end")
     parser.add_argument(
         "--in", dest="place", metavar="DIR", type=Path, help="the directory for the copy; default: a temporary one"

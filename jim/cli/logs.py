@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.cli import NotYet
+from jim.cli.arguments import whole_number
 from jim.cli.text import escaped, plain, say, say_json
 from jim.doors.inbox import slices_of
 from jim.errors import BadRequest, JimError, Unheard, UnknownJob
@@ -30,7 +31,9 @@ DECODER = codecs.getincrementaldecoder("utf-8")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim logs`."""
     parser.add_argument("target", metavar="G.n", help="a local job, or slices such as 12.1-4,7")
-    parser.add_argument("--attempt", metavar="K", type=int, help="the number of an attempt; default: the latest")
+    parser.add_argument(
+        "--attempt", metavar="K", type=whole_number(1), help="the number of an attempt; default: the latest"
+    )
     parser.add_argument(
         "-f", "--follow", action="store_true", help="go on with what comes, until the attempt has ended"
     )

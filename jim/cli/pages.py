@@ -13,6 +13,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.acted import acted
+from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, BadSite, in_words
@@ -52,7 +53,9 @@ is token {name} with the role {role}, good until {until}. It is shown only this 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim pages` takes."""
     parser.add_argument("what", nargs="?", choices=("token",), help="make, list or revoke tokens, and serve nothing")
-    parser.add_argument("--port", metavar="N", type=int, default=0, help="the port to listen on; without it a free one")
+    parser.add_argument(
+        "--port", metavar="N", type=whole_number(0), default=0, help="the port to listen on; without it a free one"
+    )
     parser.add_argument(
         "--role",
         default="see",

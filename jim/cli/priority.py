@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from jim import run_grid_job
 from jim.cli.text import say
@@ -23,10 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _priority(text: str) -> int:
-    value = int(text)
-    if abs(value) > MOST_PRIORITY:
-        raise argparse.ArgumentTypeError(f"{text}: expected -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
-    return value
+    if not re.fullmatch(r"[+-]?\d{1,9}", text, re.ASCII) or abs(int(text)) > MOST_PRIORITY:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def _undrain(arguments: argparse.Namespace) -> int:
     del arguments  # it takes none
     site = site_file.load()
     was = drain.undrain(site)
-    say("the site takes new grid jobs again" if was else "nothing was to do: the site was not drained")
+    say("the site takes new grid jobs again" if was else "the site was not drained; undrain changes nothing")
     if was:
         acted(site, "site undrain", shared=True)
     return 0
@@ -67,7 +67,9 @@ def _unban(arguments: argparse.Namespace) -> int:
     site = site_file.load()
     were = bans.unban(site, arguments.who)
     for who in dict.fromkeys(arguments.who):
-        again = "the site takes new grid jobs of it again" if who in were else "nothing was to do: it was not banned"
+        again = (
+            "the site takes new grid jobs of it again" if who in were else "it was not banned; unban changes nothing"
+        )
         say(f"{who}: {again}")
         if who in were:
             acted(site, "site unban", who, shared=True)

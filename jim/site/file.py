@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import pwd
@@ -149,7 +150,7 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
         text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
     except OSError as error:
-        raise BadSite(f"{file}: {in_words(error)}") from error
+        raise BadSite(f"cannot read the site file {file}: {in_words(error)}") from error
     except (ValueError, RecursionError) as error:
         reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
         raise BadSite(f"{file}: {reason}") from error
@@ -203,7 +204,9 @@ def _named_state(state: str) -> Path:
     try:
         return resolved(Path(state))
     except OSError as error:
-        raise BadSite(f"{STATE_VARIABLE}: {state} is a link that leads back to itself") from error
+        loops = error.errno == errno.ELOOP
+        why = "it is a link that leads back to itself" if loops else in_words(error)
+        raise BadSite(f"{STATE_VARIABLE}: cannot use {state}: {why}; name another directory") from error
 
 
 def _refuse_anothers(place: Path) -> None:

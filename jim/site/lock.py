@@ -67,7 +67,8 @@ def alone(state: Path) -> Iterator[None]:
         while not lock.take():
             if time.monotonic() > until:
                 raise JimError(
-                    f"a keeper is at work in {state} (pid {holder(state)}): end it first; no grid job is lost by that"
+                    f"a keeper is at work in {state} (pid {holder(state)}): end it first by `jim keeper --end`; "
+                    "no grid job is lost by that"
                 )
             time.sleep(0.1)
         yield

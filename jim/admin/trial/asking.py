@@ -80,7 +80,8 @@ def listing(site: Site) -> Finding:
         listed = adapter.parse_query(answer)
     except BatchError:
         return Finding("listing", FAILED, _unread(answer, "this is not a listing"), _todo(site, "query", answer))
-    return Finding("listing", OK, f"{len(listed):,} batch jobs of this account, after {answer.seconds:.2f} s")
+    jobs = f"{len(listed):,} batch job{'s' * (len(listed) != 1)}"
+    return Finding("listing", OK, f"{jobs} of this account, after {answer.seconds:.2f} s")
 
 
 def history(site: Site) -> Finding:

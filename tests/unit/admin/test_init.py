@@ -4,6 +4,7 @@ import os
 import re
 import tomllib
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +150,12 @@ def test_root_makes_a_site_for_all(tmp_path, jim_site, managed):
     assert load().managed
     with pytest.raises(BadSite, match="exists already"):
         jim_site("init")
+
+
+def test_an_account_that_makes_the_site_is_told_that_root_must(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1007)
+    with pytest.raises(BadSite, match=r"^/ belongs to root: run this command as root$"):
+        init._make_for_all(Path("/"))
 
 
 def test_an_account_gets_what_it_needs(tmp_path, jim_site, managed, capsys):

@@ -73,7 +73,7 @@ def test_nothing_is_repaired_beside_a_keeper(home, woken, monkeypatch):
     assert lock.take()
     code, _, err = home.run("db", "check", "--repair")
     assert code == 1
-    assert "end it first" in err
+    assert "end it first by `jim keeper --end`" in err
     assert home.store.wrong()["cells"] == 1
     lock.release()
 

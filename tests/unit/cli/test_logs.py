@@ -36,6 +36,11 @@ def test_slices_are_shown(home):
     assert home.run("show", "1.2-4")[::2] == (4, "jim: there is no local job 1.4: 1 has 0 … 3\n")
 
 
+def test_an_attempt_that_is_no_number_is_refused_in_plain_words(home):
+    code, _, err = home.run("logs", "1.0", "--attempt", "x")
+    assert (code, "argument --attempt: 'x': expected a number from 1" in err) == (2, True)
+
+
 def test_logs_of_slices_are_those_of_what_was_sent(home):
     sent(home)
     place = write_logs(home)

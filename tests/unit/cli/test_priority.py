@@ -46,4 +46,6 @@ def test_jim_priority_leaves_a_wish(place, monkeypatch, capsys):
     assert json.loads(wish.read_text())["priority"] == -5
     for words in (["7", "high"], ["7", "1001"], ["7.0", "5"]):
         assert main(["priority", *words]) == 2
-    assert "expected -1,000 to 1,000" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "argument N: 'high': expected a whole number, -1,000 to 1,000" in said
+    assert "argument N: '1001': expected a whole number, -1,000 to 1,000" in said

@@ -28,7 +28,7 @@ def test_people_ban_and_unban_by_the_command_line(home):
         "reason": "floods [bold]the[/] queue",
     }
     assert home.out("site", "unban", "dzero", "cdf") == (
-        "dzero: the site takes new grid jobs of it again\ncdf: nothing was to do: it was not banned\n"
+        "dzero: the site takes new grid jobs of it again\ncdf: it was not banned; unban changes nothing\n"
     )
     home.out("site", "ban", EVE)
     assert home.json("site", "bans") == [{"who": EVE, "until": "", "reason": ""} | home.json("site", "bans")[0]]

@@ -70,7 +70,7 @@ def test_the_file_of_a_managed_site_is_roots_and_counts_for_every_account(tmp_pa
 
 
 def test_people_drain_and_undrain_by_the_command_line(home):
-    assert home.out("site", "undrain") == "nothing was to do: the site was not drained\n"
+    assert home.out("site", "undrain") == "the site was not drained; undrain changes nothing\n"
     home.add()
     home.beat()
     assert home.out("site", "drain", "--reason", "disks").startswith("the site takes no new grid jobs since 20")

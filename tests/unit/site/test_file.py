@@ -193,7 +193,7 @@ def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, wor
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadSite) as error:
         read(tmp_path / "none.toml", tmp_path)
-    assert str(error.value) == f"{tmp_path}/none.toml: No such file or directory"
+    assert str(error.value) == f"cannot read the site file {tmp_path}/none.toml: No such file or directory"
 
 
 def test_a_work_directory_need_not_be_there_yet(write, tmp_path):

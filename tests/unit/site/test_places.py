@@ -1,5 +1,6 @@
 """Where the site file and the state directory are found, and what a state directory needs."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -119,6 +120,16 @@ def test_one_that_others_could_read_is_closed(tmp_path):
     make_state(site, MOUNTS)
     make_state(site, MOUNTS)
     assert site.state.stat().st_mode & 0o777 == 0o700
+
+
+def test_one_behind_a_closed_directory_is_not_called_a_link(tmp_path, monkeypatch):
+    def closed(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "s"))
+    monkeypatch.setattr("jim.site.file.resolved", closed)
+    with pytest.raises(BadSite, match=r"JIM_STATE: cannot use .*/s: Permission denied; name another directory"):
+        load()
 
 
 def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
