@@ -135,9 +135,7 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
         )
     elif job.wish == Verb.SUSPEND:
         moving = sum(counts.get(state, 0) for state in (State.RUNNING, State.COMPLETING, State.SUBMITTING))
-        still = (
-            f"{moving:,} of its local jobs still run{'s' * (moving == 1)}" if moving else "none of its local jobs runs"
-        )
+        still = f"still running: {moving:,} of its local jobs" if moving else "none of its local jobs runs"
         yield Wait(f"suspended on request; {still}", f"`jim resume {job.id}` continues it", "user")
     elif job.wish:
         what = f"{job.wish} was requested; in the batch system: {there or 'nothing'}"

@@ -150,7 +150,7 @@ def test_explain_a_history_that_cannot_be_asked_to_those_that_wait_for_it(home):
 @pytest.mark.parametrize(
     ("wish", "what", "next_"),
     [
-        ("suspend", "suspended on request; 1 of its local jobs still runs", "`jim resume 1` continues it"),
+        ("suspend", "suspended on request; still running: 1 of its local jobs", "`jim resume 1` continues it"),
         (
             "cancel",
             "cancel was requested; still in the batch system: 1 held, 1 running",
