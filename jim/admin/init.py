@@ -82,8 +82,9 @@ def _section(name: str, found: Found) -> Iterator[str]:
 def _queue() -> Iterator[str]:
     """Return the settings of a queue as comments: there may be any number of such sections."""
     yield from ("", f"# {Queue.__doc__}", f"# [{QUEUES}.NAME]")
+    usual = settings("batch")
     for key, declared in settings_of(Queue).items():
-        yield from ("", f"# {sentence(declared.rule)}", f"# {key} = {declared.rule.least:_}")
+        yield from ("", f"# {sentence(declared.rule)}", f"# {key} = {toml(usual[key].default)}")
 
 
 def sentence(rule: Setting) -> str:

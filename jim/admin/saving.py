@@ -69,6 +69,8 @@ def save(site: Site, file: Path) -> Iterator[str]:
         raise BadRequest(f"{file} is there already: name a new file")
     if not file.parent.is_dir():
         raise BadRequest(f"{file.parent} is no directory: name a file in a directory that exists")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise BadRequest(f"this account may not write to {file.parent}: name a file in another directory")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as place:
         made = Path(place) / "state.tar"
         sums, count = _write(site, made)

@@ -107,8 +107,8 @@ def _announced(site: Site, levels: Mapping[str, Level]) -> Iterator[str]:
         return
     parts = ", ".join(f"{name} {level.jobs:,}" for name, level in levels.items() if level.jobs)
     yield f"submits {how_many(jobs, 'local job')} to {system} ({parts}), and cleans up after itself"
-    yield "each is a batch job or a member of an array; JIM submits lost or killed ones again,"
-    yield f"up to {site.limits.attempts} times in all (limits.attempts), so there may be more batch jobs"
+    yield "each is a batch job or a member of an array; JIM submits lost or killed ones"
+    yield f"again, up to {site.limits.attempts} times in all (limits.attempts), so there may be more batch jobs"
 
 
 def _jobs(levels: Mapping[str, Level]) -> int:

@@ -167,7 +167,7 @@ def answer(state: Path, number: int) -> bytes:
 def require_local_job(grid: int, n: int, size: int) -> None:
     """Refuse a local job that a grid job does not have. A grid job before its split (size 0) may have any number."""
     if size and n >= size:
-        raise UnknownJob(f"there is no local job {grid}.{n}: {grid} has 0 … {size - 1}")
+        raise UnknownJob(f"there is no local job {grid}.{n}: {grid} has {grid}.0 to {grid}.{size - 1}")
 
 
 def _size_of(state: Path, number: int) -> int:

@@ -57,4 +57,4 @@ def _slice(text: str, part: str) -> tuple[int, int]:
 
 
 def _has(grid_job: int, size: int) -> str:
-    return f"{grid_job} has 0 … {size - 1}" if size else f"{grid_job} has no local jobs"
+    return f"{grid_job} has {grid_job}.0 to {grid_job}.{size - 1}" if size else f"{grid_job} has no local jobs"

@@ -48,6 +48,8 @@ def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
         "queues": ["NAME"],
     }
     assert list(given["queues"]["NAME"]) == list(Queue._fields)
+    usual = Site(state=tmp_path).batch
+    assert given["queues"]["NAME"] == {key: getattr(usual, key) for key in Queue._fields}
     site = read(tmp_path / "site.toml", tmp_path)
     assert site.site.name == "head1"
     defaults = Site(state=tmp_path)

@@ -153,6 +153,11 @@ def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monke
     with pytest.raises(BadRequest, match=r"none is no directory: name a file in a directory that exists"):
         list(saving.save(home.site, tmp_path / "none/backup.tar"))
 
+    with monkeypatch.context() as here:
+        here.setattr("os.access", lambda *_: False)
+        with pytest.raises(BadRequest, match=r"this account may not write to .*: name a file in another directory"):
+            list(saving.save(home.site, file))
+
     def full(self, file):
         raise StoreError("no room")
 

@@ -59,7 +59,7 @@ def test_the_version_is_printed(home):
         (("show", "7"), 4, "there is no grid job 7 in "),
         (("show", "1.9"), 4, "there is no local job 1.9"),
         (("cancel", "7"), 4, "there is no grid job 7 in "),
-        (("cancel", "1.9"), 4, "there is no local job 1.9: 1 has 0 … 3"),
+        (("cancel", "1.9"), 4, "there is no local job 1.9: 1 has 1.0 to 1.3"),
         (("outputs", "1"), 6, "1 is not finished (step split); `jim watch 1` follows it to its end"),
         (("logs", "1.0"), 6, "1.0 has not been submitted yet, so there are no logs; `jim explain 1.0` says why"),
     ],

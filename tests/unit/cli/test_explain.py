@@ -255,4 +255,4 @@ def test_explain_several_local_jobs(home):
         "1.3: waiting, attempt 0",
     ]
     assert [each["id"] for each in home.json("explain", "1.0-1,3")] == ["1.0", "1.1", "1.3"]
-    assert home.run("explain", "1.2-4")[2] == "jim: there is no local job 1.4: 1 has 0 … 3\n"
+    assert home.run("explain", "1.2-4")[2] == "jim: there is no local job 1.4: 1 has 1.0 to 1.3\n"

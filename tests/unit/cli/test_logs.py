@@ -33,7 +33,7 @@ def test_slices_are_shown(home):
     lines = home.out("show", "1.0-1,3").splitlines()
     assert [each.split()[:2] for each in lines[1:]] == [["1.0", "waiting"], ["1.1", "waiting"], ["1.3", "waiting"]]
     assert [each["id"] for each in home.json("show", "1.1-2")] == ["1.1", "1.2"]
-    assert home.run("show", "1.2-4")[::2] == (4, "jim: there is no local job 1.4: 1 has 0 … 3\n")
+    assert home.run("show", "1.2-4")[::2] == (4, "jim: there is no local job 1.4: 1 has 1.0 to 1.3\n")
 
 
 def test_an_attempt_that_is_no_number_is_refused_in_plain_words(home):

@@ -59,7 +59,7 @@ def test_the_local_jobs_meant():
 
 
 def test_a_local_job_that_there_is_not():
-    with pytest.raises(UnknownJob, match=r"no local job 12\.8: 12 has 0 … 7"):
+    with pytest.raises(UnknownJob, match=r"no local job 12\.8: 12 has 12\.0 to 12\.7"):
         list(parse("12.1-3,8").numbers(8))
     with pytest.raises(UnknownJob, match=r"no local job 12\.0: 12 has no local jobs"):
         list(parse("12.0").numbers(0))

@@ -43,8 +43,8 @@ def test_it_says_beforehand_what_it_submits(tried):
     tried.write(more=f"{MISSING}[limits]\nattempts = 2\n")
     assert tried.test("batch", "--load", "3").stdout.splitlines()[:3] == [
         "submits 4 local jobs to local (batch 1, load 3), and cleans up after itself",
-        "each is a batch job or a member of an array; JIM submits lost or killed ones again,",
-        "up to 2 times in all (limits.attempts), so there may be more batch jobs",
+        "each is a batch job or a member of an array; JIM submits lost or killed ones",
+        "again, up to 2 times in all (limits.attempts), so there may be more batch jobs",
     ]
 
 
