@@ -73,7 +73,11 @@ def save(site: Site, file: Path) -> Iterator[str]:
         raise BadRequest(f"this account may not write to {file.parent}: name a file in another directory")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as place:
         made = Path(place) / "state.tar"
-        sums, count = _write(site, made)
+        try:
+            sums, count = _write(site, made)
+        except OSError as error:  # a write that finds no room does not name its file
+            error.filename = error.filename or str(file)
+            raise
         made.chmod(0o600)
         _sync(made)
         _verify(made, sums, count)

@@ -1,5 +1,6 @@
 """jim site backup: what is saved, when, and where to."""
 
+import errno
 import os
 import re
 import tarfile
@@ -161,9 +162,16 @@ def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monke
     def full(self, file):
         raise StoreError("no room")
 
+    def unwritable(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     with monkeypatch.context() as here:
         here.setattr("jim.statusdb.sqlite.Store.copy_to", full)
         with pytest.raises(StoreError):
+            list(saving.save(home.site, file))
+    with monkeypatch.context() as here:
+        here.setattr("tarfile.open", unwritable)
+        with pytest.raises(OSError, match=re.escape(f"No space left on device: '{file}'")):
             list(saving.save(home.site, file))
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     file.write_text("of somebody")
