@@ -98,7 +98,9 @@ def _show_members(view: View, members: Iterable[LocalJob]) -> None:
 
 
 def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
-    record, wish = view.record(job), f", {job.wish} requested" if job.wish else ""
+    record, progress = view.record(job), view.progress(job)
+    wish = f"{job.wish} requested" if job.wish else ""
+    step = f"step {job.step.value}{f', {wish}' if wish and wish not in progress else ''}"
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
     yield "name", plain(job.name)
     yield "key", plain(job.key)
@@ -106,7 +108,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "sent by", plain(f"{sender.dn} (as its proxy claims)") if sender.dn else ""
     yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (as its proxy claims)") if sender.vo else ""
     yield "contact", plain(sender.contact)
-    yield "status", f"{record['status']} ({view.progress(job)}; step {job.step.value}{wish})"
+    yield "status", f"{record['status']} ({progress}; {step})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
     if job.priority:
         yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"

@@ -7,7 +7,7 @@ import pytest
 
 from jim.cli.text import say_json, say_json_in_parts
 from jim.jobs import Sender
-from jim.model import Piece, State, Step, Witness
+from jim.model import Piece, State, Step, Verb, Witness
 from jim.statusdb.sqlite import Store
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
@@ -55,6 +55,14 @@ def test_a_grid_job_is_found_by_its_key_or_its_contact_and_shows_who_sent_it(hom
         assert f"\ncontact      {contact}\n" in said
     told = json.loads(home.out("show", "key-1", "--json"))["sender"]
     assert told == {"dn": dn, "vo": "dteam", "fqans": ["/dteam/Role=NULL/Capability=NULL"], "contact": contact}
+
+
+def test_a_wish_is_told_once(home):
+    home.add(size=2)
+    home.store.set_grid_job(1, wish=Verb.CANCEL)
+    assert "\nstatus       submitted (cancel requested; waiting: 2 of 2; step split)\n" in home.out("show", "1")
+    home.store.set_grid_job(1, wish=Verb.RESUME)
+    assert "\nstatus       submitted (waiting: 2 of 2; step split, resume requested)\n" in home.out("show", "1")
 
 
 def test_a_grid_job_is_shown_in_detail(home):
