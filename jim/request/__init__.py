@@ -82,7 +82,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
 
 def _content(file: Path) -> bytes:
     if file.exists() and not file.is_file():
-        raise JimError(f"{file} is not a regular file; a pipe or a device cannot be a request (`-` reads stdin)")
+        raise JimError(f"{file} is no regular file; a directory, pipe or device cannot be a request (`-` reads stdin)")
     return read_regular(resolved(file), LONGEST)  # a link to a regular file is accepted
 
 

@@ -103,7 +103,7 @@ def test_what_is_no_file_is_refused(place, name):
     (place.directory / "directory").mkdir()
     code, out, err = place.door("jim-submit", name)
     assert (code, out.splitlines()[1]) == (2, "GRAM_SCRIPT_ERROR:48")
-    assert f"{name} is not a regular file; a pipe or a device cannot be a request (`-` reads stdin)\n" in err
+    assert f"{name} is no regular file; a directory, pipe or device cannot be a request (`-` reads stdin)\n" in err
     assert place.left() == ([], [])
 
 
