@@ -132,7 +132,8 @@ def in_words(error: ValueError | OSError) -> str:
     if isinstance(error, UnicodeDecodeError):
         before = error.object[: error.start].decode(errors="replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        return f"not a text file (line {line}, column {column}, after {before[-40:]!r}, is not UTF-8)"
+        after = f", after {before[-40:]!r}," if before else ""
+        return f"not a text file (line {line}, column {column}{after} is not UTF-8)"
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
 
 
@@ -154,4 +155,6 @@ def shown(value: object) -> str:
 def _shown(value: object) -> str:
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if hasattr(value, "isoformat") else repr(value)  # of TOML: a date or a time

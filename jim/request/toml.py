@@ -18,3 +18,5 @@ def parse(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         end = f"at line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
         raise ValueError(str(error).replace("at end of document", end)) from error
+    except RecursionError as error:
+        raise ValueError("lists or tables are nested too deeply") from error

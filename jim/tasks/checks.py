@@ -20,7 +20,8 @@ from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
 from jim.tasks import streams
-from jim.tasks.words import ELSEWHERE, Wrong, wrong
+from jim.tasks.faults import Faults, Wrong, wrong
+from jim.tasks.words import ELSEWHERE
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.work.sizing import check_limits, size
 from jim.work.splitters import find, name_of, parameters
@@ -34,14 +35,32 @@ A_FILE = {"lfn": "/checked/before/there/is/any"}
 
 def check(spec: Spec, site: Site) -> Spec:
     """Check a task that is read; return it with the splitter and the sizes that it leaves to JIM."""
+    faults = Faults()
     for name in spec["request"]:
         if name in ELSEWHERE:
-            raise wrong(f"request.{name}", ELSEWHERE[name])
+            faults.add(wrong(f"request.{name}", ELSEWHERE[name]))
+    for each in spec["source"]:
+        with faults.gathered():
+            _check_source(each, site)
+    for each in spec.get("output", ()):
+        with faults.gathered():
+            streams.check_store(each)
+    with faults.gathered():
+        _check_analyser(spec["analyser"], site)
+    with faults.gathered():
+        _check_program("test.check", spec["test"]["check"])
+    if not spec["request"].keys() & ELSEWHERE.keys():
+        with faults.gathered():
+            spec = _check_request(spec, site)
+    faults.refuse()
+    return spec
+
+
+def _check_request(spec: Spec, site: Site) -> Spec:
+    """Check what becomes of items: the splitter, and the request of each grid job with what it brings."""
     kinds = {each["kind"] for each in spec["source"]}
     if "events" in kinds and len(kinds) > 1:
         raise wrong("source.events", "a task makes events or has files; make two tasks of them")
-    _check_sources(spec["source"], site)
-    _check_analyser(spec["analyser"], site)
     try:
         spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
         handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
@@ -50,19 +69,32 @@ def check(spec: Spec, site: Site) -> Spec:
     except Wrong:
         raise
     except BadRequest as error:
-        raise (wrong(f"request.{error.told}", error.words) if error.told else error) from error
+        told = error.told.strip("'")  # requests quote words that they do not know
+        raise Wrong(error.words, told=told and f"request.{told}") from error
 
 
-def _check_sources(sources: list[dict[str, Any]], site: Site) -> None:
-    for each in sources:
-        if each["kind"] in ("directory", "list"):
-            _check_place(each)
-        elif each["kind"] == "command":
-            _check_command(each["command"])
-        elif each["kind"] == "dataset":
-            _check_dataset(each["dataset"], site)
-        if each.get("group"):
-            _check_group(each["group"])
+def _check_source(source: Mapping[str, Any], site: Site) -> None:
+    if source["kind"] in ("directory", "list"):
+        _check_place(source)
+    elif source["kind"] == "command":
+        if not source["command"]:
+            raise wrong("source.command", "empty: say the program and its words")
+        _check_program("source.command", source["command"])
+    elif source["kind"] == "dataset":
+        _check_dataset(source["dataset"], site)
+    if source.get("group"):
+        _check_group(source["group"])
+    if source["kind"] == "directory":
+        _check_patterns(source)
+
+
+def _check_patterns(source: Mapping[str, Any]) -> None:
+    """Refuse patterns that no name below the directory can have."""
+    files, closed_by = Path(source["files"]), source["closed_by"]
+    if not source["files"] or files.is_absolute() or ".." in files.parts:
+        raise wrong("source.files", f"{source['files']!r}: a pattern of names below the directory, such as *.raw")
+    if closed_by and not set(".*?[") & set(closed_by):
+        raise wrong("source.closed_by", f"{closed_by!r}: no ending: that of the file is the group, as in END.*")
 
 
 def _check_place(source: Mapping[str, Any]) -> None:
@@ -74,11 +106,10 @@ def _check_place(source: Mapping[str, Any]) -> None:
         raise wrong("source.list", f"{place}: no such file")
 
 
-def _check_command(words: list[str]) -> None:
-    if not words:
-        raise wrong("source.command", "empty: say the program and its words")
-    if which(words[0]) is None:
-        raise wrong("source.command", f"{words[0]}: no such program")
+def _check_program(path: str, words: list[str]) -> None:
+    if words and which(words[0]) is None:
+        why = "may not be executed" if Path(words[0]).is_file() else "no such program"
+        raise wrong(path, f"{words[0]}: {why}")
 
 
 def _check_dataset(name: str, site: Site) -> None:
@@ -175,13 +206,13 @@ def check_splitter(split: Mapping[str, Any], site: Site) -> None:
     try:
         module = find(split["splitter"], site.site.handlers)
         name = name_of(module)
+        if splits_requests(module):
+            raise wrong("split.splitter", f"{name} splits no items; use source.list")
         given = split["parameters"]
         checked = parameters(module, given)
     except SplitError as error:
         place = "split.splitter" if error.about == "splitter" else f"split.parameters.{error.key}"
         raise wrong(place, error.words) from error
-    if splits_requests(module):
-        raise wrong("split.splitter", f"{name} splits no items; use source.list")
     if name == "Harvest" and checked.interval:
         raise wrong("split.splitter", "Harvest with an interval reads items twice")
     if name in PRODUCERS:

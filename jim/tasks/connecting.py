@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,8 @@ from jim.errors import nearest
 from jim.site.adapter import sees_work
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
+from jim.tasks.faults import Wrong, wrong
 from jim.tasks.sources.directory import is_deep
-from jim.tasks.words import Wrong, wrong
 from jim.work.splitters import find, name_of
 
 Spec = Mapping[str, Any]
@@ -29,14 +29,16 @@ NEEDS = {
 }
 
 
-def check(spec: Spec, known: Mapping[str, Spec], beside: Collection[str], site: Site) -> None:
-    """Check a task against all others, by their names; those `beside` it in its file are checked by themselves."""
+def check(spec: Spec, own: Mapping[str, Spec], others: Mapping[str, Spec], site: Site) -> None:
+    """Check a task against those of its file, and against all others, by their names."""
+    known = {**others, **own}
     for source in _connectors(spec):
         _check_source(spec, source, known, site)
-    for name in known.keys() - beside:
-        _check_fed(spec, known[name], known, site)
+    for name, each in others.items():
+        if name not in own:
+            _check_fed(spec, each, known, site)
     _refuse_same_names(spec)
-    _refuse_cycle(spec, known)
+    _refuse_cycle(spec, known, own)
     for name in _above(spec, known):
         _refuse_watched(spec, known[name])
 
@@ -93,9 +95,10 @@ def _refuse_same_names(spec: Spec) -> None:
             raise wrong("source.output", f"two sources have an output {each!r}: the items of both would have one name")
 
 
-def _refuse_cycle(spec: Spec, known: Mapping[str, Spec]) -> None:
+def _refuse_cycle(spec: Spec, known: Mapping[str, Spec], own: Mapping[str, Spec]) -> None:
+    """Refuse a cycle, of which the first task of the file tells."""
     for way in _ways(spec["name"], known, (spec["name"],)):
-        if way[-1] == spec["name"]:
+        if way[-1] == spec["name"] == next(name for name in own if name in way):
             raise wrong("source.task", f"{' -> '.join(reversed(way))}: a task cannot feed itself")
 
 

@@ -20,7 +20,7 @@ from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import file as task_file
 from jim.tasks import kept
 from jim.tasks.effects import TaskVerb
-from jim.tasks.words import wrong
+from jim.tasks.faults import wrong
 
 Spec = dict[str, Any]
 NOTHING, NEW = "known", "configured"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError, in_words
 from jim.files import read_regular, resolved
-from jim.request.languages import place
+from jim.model import MOST_PRIORITY
 from jim.request.toml import parse
 from jim.site.file import Site
 from jim.tasks import connecting, streams, words
 from jim.tasks.checks import check
+from jim.tasks.faults import Faults, Wrong, position, where, wrong
 from jim.tasks.models import Model, model_in
-from jim.tasks.words import wrong
 
 LONGEST = 1024 * 1024
 Spec = dict[str, Any]
@@ -31,26 +29,39 @@ def read(
     if holes is not None:
         tables = _model(file, text, tables).filled(holes)
     found: list[Spec] = []
+    troubles: list[str] = []
     for number, table in _tables(file, text, tables):
-        with _told_of(file, text, number):
+        with _gathered(text, number, troubles):
             spec = _read(table, file)
             _refuse_second(found, spec)
-            found.append(check(spec, site))
+            found.append(spec)
+            found[-1] = check(spec, site)
+    _refuse(file, troubles)
     own = {each["name"]: each for each in found}
-    every = {**(known or {}), **own}
     for number, spec in enumerate(found):
-        with _told_of(file, text, number):
-            connecting.check(spec, every, own.keys(), site)
+        with _gathered(text, number, troubles):
+            connecting.check(spec, own, known or {}, site)
+    _refuse(file, troubles)
     return found
 
 
 @contextmanager
-def _told_of(file: Path, text: str, number: int) -> Iterator[None]:
-    """Let a refusal tell where in the file its words are."""
+def _gathered(text: str, number: int, troubles: list[str]) -> Iterator[None]:
+    """Gather what is wrong in a task, with its places."""
     try:
         yield
-    except BadRequest as error:
-        raise BadRequest(f"{file}: {_place(text, number, error.told)}{error}") from error
+    except Wrong as error:
+        found = ((position(text, number, each.told), str(each)) for each in (error, *error.more))
+        troubles += [f"{where(text, at)}{words}" for at, words in sorted(found, key=lambda each: each[0] or 0)]
+
+
+def _refuse(file: Path, troubles: list[str]) -> None:
+    """Refuse a file in which something is wrong."""
+    if len(troubles) == 1:
+        raise BadRequest(f"{file}: {troubles[0]}")
+    if troubles:
+        lines = "".join(f"\n  {each}" for each in troubles)
+        raise BadRequest(f"{file}: {len(troubles)} things are wrong:{lines}")
 
 
 def model(file: Path) -> Model:
@@ -73,7 +84,9 @@ def _model(file: Path, text: str, tables: Mapping[str, Any]) -> Model:
     try:
         return model_in(file, tables)
     except BadRequest as error:
-        raise BadRequest(f"{file}: {_place(text, None, error.told) if error.told else ''}{error}") from error
+        raise BadRequest(
+            f"{file}: {where(text, position(text, None, error.told)) if error.told else ''}{error}"
+        ) from error
 
 
 def _text(file: Path) -> str:
@@ -86,16 +99,16 @@ def _text(file: Path) -> str:
 
 def _tables(file: Path, text: str, tables: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     for name in tables:
+        at = where(text, position(text, None, name))
         if name == "model":
             fills = f"this is a model; 'jim task create --model {file.stem} hole=value' fills its holes"
-            raise BadRequest(f"{file}: {_place(text, None, name)}{name}: {fills}")
+            raise BadRequest(f"{file}: {at}{name}: {fills}")
         if name != "task":
-            raise BadRequest(
-                f"{file}: {_place(text, None, name)}{name}: unknown; a task file has tables [[task]] alone"
-            )
+            raise BadRequest(f"{file}: {at}{name}: unknown; a task file has tables [[task]] alone")
     found = tables.get("task")
     if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
-        raise BadRequest(f"{file}: there is no table [[task]]")
+        there = "task is no list of tables; each begins with" if found else "there is no table"
+        raise BadRequest(f"{file}: {where(text, position(text, None, 'task')) if found else ''}{there} [[task]]")
     return list(enumerate(found))
 
 
@@ -106,22 +119,44 @@ def _refuse_second(found: list[Spec], spec: Spec) -> None:
 
 def _read(table: Mapping[str, Any], file: Path) -> Spec:
     """Check the words of a task, and fill in what it leaves out."""
-    spec = words.read("task", table, words.TASK)
+    faults, pools = Faults(), []
+    spec = words.fitting("task", table, words.TASK, faults)
+    for check_one in (_check_name, _check_priority):
+        with faults.gathered():
+            check_one(spec)
+    if spec["request"] is None:
+        faults.add(wrong("task.request", "missing: say what each grid job asks for, at least job_type"))
+    spec["request"] = dict(spec["request"] or {})
+    with faults.gathered():
+        spec["source"] = list(_each(lambda source: _source(source, spec, file.parent), _sources(spec)))
+    for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):
+        spec[name] = words.fitting(name, spec[name], own, faults)
+    with faults.gathered():
+        pools = list(_each(lambda pool: streams.read(pool, file.parent), spec.pop("output")))
+        streams.refuse_seconds(pools)
+    faults.refuse()
+    spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
+    return spec | ({"output": pools} if pools else {}) | {"file": str(file.resolve())}
+
+
+def _each(read_one: Callable[[Mapping[str, Any]], Spec], tables: Iterable[Mapping[str, Any]]) -> Iterator[Spec]:
+    """Read tables; refuse them after the last one, with all that is wrong in any."""
+    faults = Faults()
+    for table in tables:
+        with faults.gathered():
+            yield read_one(table)
+    faults.refuse()
+
+
+def _check_name(spec: Spec) -> None:
     if spec["name"] is None or not words.NAME.fullmatch(spec["name"]):
         given = "missing" if spec["name"] is None else repr(spec["name"])
         raise wrong("task.name", f"{given}: a name has 1 to 48 of a-z, 0-9 and -, and begins with a letter")
-    if spec["request"] is None:
-        raise wrong("task.request", "missing: say what each grid job asks for, at least job_type")
-    spec["request"] = dict(spec["request"])
-    spec["source"] = [_source(each, spec, file.parent) for each in _sources(spec)]
-    for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):
-        spec[name] = words.read(name, spec[name], own)
-    pools = [streams.read(each, file.parent) for each in spec.pop("output")]
-    streams.refuse_seconds(pools)
-    if not -1000 <= spec["priority"] <= 1000:
-        raise wrong("task.priority", f"{spec['priority']}: must be -1,000 to 1,000")
-    spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
-    return spec | ({"output": pools} if pools else {}) | {"file": str(file.resolve())}
+
+
+def _check_priority(spec: Spec) -> None:
+    if not -MOST_PRIORITY <= spec["priority"] <= MOST_PRIORITY:
+        raise wrong("task.priority", f"{spec['priority']}: must be -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
 
 
 def _sources(spec: Spec) -> list[Mapping[str, Any]]:
@@ -133,7 +168,7 @@ def _sources(spec: Spec) -> list[Mapping[str, Any]]:
     raise _no_source(spec["name"])
 
 
-def _no_source(name: str) -> words.Wrong:
+def _no_source(name: str) -> Wrong:
     return wrong("task.source", f"task {name!r}: no source: say events, directory, list, command, dataset or task")
 
 
@@ -166,17 +201,3 @@ def _placed(source: dict[str, Any], here: Path) -> dict[str, Any]:
 def _from(here: Path, word: str, n: int) -> str:
     """Return a word of a command; a program, and what begins with ./, is seen from the task file."""
     return str(here.resolve() / word) if (n == 0 and "/" in word) or word.startswith("./") else word
-
-
-def _place(text: str, number: int | None, path: str) -> str:
-    """Return the place of a word in a task, or anywhere in its file; empty if it is not found."""
-    heads = [each.start() for each in re.finditer(r"^[ \t]*\[\[[ \t]*task[ \t]*\]\]", text, re.MULTILINE)]
-    begin, end = (
-        [*pairwise([*heads, len(text)])][number] if number is not None and number < len(heads) else (0, len(text))
-    )
-    for name in reversed(path.removeprefix("task.").split(".")):
-        for ends in ("=", r"[\].]"):  # first where it is given a value: tables of other words may begin with it
-            word = rf"""(?:^|[{{,.\s\[])(["']?{re.escape(name)}["']?)[ \t]*{ends}"""
-            if found := re.search(word, text[begin:end], re.MULTILINE):
-                return f"{place(text, begin + found.start(1))}: "
-    return f"{place(text, begin)}: " if heads else ""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jim.errors import BadRequest, JimError, nearest, shown
 from jim.request import declarations, handler_of
 from jim.site.file import Site
-from jim.tasks.words import wrong
+from jim.tasks.faults import wrong
 
 HOLE = re.compile(r"<([a-z][a-z0-9_-]*)>", re.ASCII)
 NAME = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)

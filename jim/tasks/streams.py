@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from jim.tasks import words
-from jim.tasks.words import wrong
+from jim.tasks.faults import wrong
 
 Spec = Mapping[str, Any]
 ANY = "any"
@@ -66,13 +66,17 @@ def _variables(stream: Spec) -> list[str]:
 
 
 def check(streams: Iterable[Spec], brought: Sequence[str]) -> None:
-    """Check output pools: where they are stored, and whether the job type can bring them."""
+    """Check whether the job type can bring what output pools ask for."""
     names = ("stdout", "stderr", *brought)
     for each in streams:
-        if why := trouble_with(each["store"]):
-            raise wrong("output.store", why)
         if not any(_may_be(each["files"], name) for name in names):
             raise wrong("output.files", f"{each['files']!r}: the job type brings only {', '.join(names)}")
+
+
+def check_store(stream: Spec) -> None:
+    """Check the directory in which an output pool is stored."""
+    if why := trouble_with(stream["store"]):
+        raise wrong("output.store", why)
 
 
 def trouble_with(store: str) -> str:

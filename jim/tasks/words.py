@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest, nearest, shown
+from jim.errors import nearest, shown
+from jim.tasks.faults import Faults, wrong
 
+MOST = 10**15  # of any number
 NAME = re.compile(r"[a-z][a-z0-9-]{0,47}", re.ASCII)
 
 
@@ -123,30 +125,36 @@ ELSEWHERE = {  # attributes of a request that a task has in other places
 
 def read(place: str, table: Mapping[str, Any], words: Mapping[str, Word]) -> dict[str, Any]:
     """Check a table word by word; words that it leaves out get their defaults."""
+    faults = Faults()
+    found = fitting(place, table, words, faults)
+    faults.refuse()
+    return found
+
+
+def fitting(place: str, table: Mapping[str, Any], words: Mapping[str, Word], faults: Faults) -> dict[str, Any]:
+    """Check a table word by word; words that it leaves out, or that are wrong, get their defaults."""
+    good: dict[str, Any] = {}
     for name, value in table.items():
-        path = f"{place}.{name}"
-        if path in LATER:
-            raise wrong(path, f"later: this version of JIM does not have {LATER[path]}")
-        if name not in words:
-            raise wrong(path, f"unknown{nearest(str(name), words)}")
-        _check(path, value, words[name])
-    return {name: table.get(name, word.default) for name, word in words.items()}
+        with faults.gathered():
+            _check(f"{place}.{name}", name, value, words)
+            good[name] = value
+    return {name: good.get(name, word.default) for name, word in words.items()}
 
 
-class Wrong(BadRequest):
-    """Something in a task file is wrong; `told` is the path of its words."""
+def _check(path: str, name: str, value: Any, words: Mapping[str, Word]) -> None:
+    if path in LATER:
+        raise wrong(path, f"later: this version of JIM does not have {LATER[path]}")
+    if name not in words:
+        raise wrong(path, f"unknown{nearest(str(name), words)}")
+    _check_value(path, value, words[name])
 
 
-def wrong(path: str, words: str) -> Wrong:
-    """Refuse what stands at a place of a task file."""
-    return Wrong(words, path, told=path)
-
-
-def _check(path: str, value: Any, word: Word) -> None:
+def _check_value(path: str, value: Any, word: Word) -> None:
     if not _fits(value, word.kind):
         raise wrong(path, f"expected {KINDS[word.kind]}, found {shown(value)} ({word.help})")
-    if word.kind in ("whole", "number", "count") and value != "any" and not word.least <= value <= 10**15:
-        raise wrong(path, f"{shown(value)}: must be {word.least:g} or more")
+    if word.kind in ("whole", "number", "count") and value != "any" and not word.least <= value <= MOST:
+        bound = f"must be at most {MOST:,}" if value > MOST else f"must be {word.least:g} or more"
+        raise wrong(path, f"{shown(value)}: {bound}")
     for each in [value] if word.kind == "text" else value if word.kind == "texts" else ():
         if not each.isprintable():
             raise wrong(path, f"{shown(each)} holds characters that cannot be printed")

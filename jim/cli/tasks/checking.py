@@ -39,6 +39,8 @@ def add_verbs(verbs: Any) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     site, file = site_file.load(), Path(arguments.file)
     name = arguments.file
+    if "/" in name and not file.exists():
+        raise BadRequest(f"cannot read the task file: {file}: no such file")
     specs = task_file.read(file.absolute(), site) if file.exists() else [look().store.task_named(name).spec]
     records = [_checked(spec, site) for spec in specs]
     if arguments.json:

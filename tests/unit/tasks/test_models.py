@@ -122,7 +122,7 @@ def test_values_that_do_not_fit_are_refused(site, given, words):
         ("default = 10", "defualt = 10", "model.holes.many.defualt: unknown; did you mean 'default'?"),
         ('summary = "Counts"', 'sumary = "Counts"', "model.sumary: unknown; did you mean 'summary'?"),
         ("run = {", "RUN = {", "model.holes.RUN: a name has a-z, 0-9, _ and -, and begins with a letter"),
-        ("[[task]]\n", "[task]\n", "there is no table [[task]]"),
+        ("[[task]]\n", "[task]\n", "task is no list of tables; each begins with [[task]]"),
     ],
 )
 def test_a_model_that_is_wrong_is_refused_with_its_sentence(site, old, new, words):
