@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from jim.reading.tasks import facts
+from jim.reading.tasks import facts, pieces_of
 from jim.reading.view import View
 from jim.statusdb.task_rows import PieceState, Task
 
-NOT_COUNTED = (PieceState.TAKEN_BACK, PieceState.REPLACED)  # others do their work
 THERE, PROMISED, BROKEN = ("verified", "stored"), ("promised",), ("broken",)  # states of outputs
-WIDE, HIGH, ACROSS, DOWN, EDGE = 220, 64, 260, 40, 12  # of boxes, and between them
-LETTERS = 26  # of a name that fit into a box
+WIDE, HIGH, ACROSS, DOWN, EDGE = 200, 64, 260, 40, 12  # of boxes, and between them
+LETTERS = 24  # of a name that fit into a box
+LETTER = 7  # the width of one in what stands between boxes
+SHORT = 3  # columns that a page can show without scrolling
 Link = Callable[[str], str]
 
 
@@ -75,7 +76,7 @@ def _connectors(task: Task) -> Iterable[dict[str, object]]:
 
 def _box(view: View, task: Task) -> Box:
     found = facts(view, task)
-    planned = None if found.open else sum(n for state, n in found.pieces.items() if state not in NOT_COUNTED)
+    planned = pieces_of(view, task, found)
     completed, failed = (found.pieces.get(each, 0) for each in (PieceState.COMPLETED, PieceState.FAILED))
     return Box(task.name, task.state.value, completed, planned, failed)
 
@@ -113,13 +114,16 @@ def places(found: Graph) -> dict[str, tuple[int, int]]:
 
 def as_svg(found: Graph, link: Link | None = None) -> str:
     """Draw a graph. Every text is escaped; with `link`, each box leads to the address of its task."""
-    where = {name: _corner(*place) for name, place in places(found).items()}
+    across = max([ACROSS, *(LETTER * len(each.words()) + 3 * EDGE for each in found.arrows)])
+    columns = places(found)
+    where = {name: _corner(*place, across) for name, place in columns.items()}
     wide = max((x for x, _ in where.values()), default=0) + WIDE + EDGE
     high = max((y for _, y in where.values()), default=0) + HIGH + EDGE
-    parts = [_arrow_drawn(each, where[each.start], where[each.end]) for each in found.arrows]
+    parts = [_arrow_drawn(each, where[each.start], where[each.end], across) for each in found.arrows]
     parts += [_box_drawn(each, *where[each.name], link) for each in found.boxes]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+        f'class="{"long" if any(column >= SHORT for column, _ in columns.values()) else "short"}" '
         f'role="{"group" if link else "img"}" font-family="sans-serif" font-size="13">'
         "<title>Tasks and how they feed one another</title>"
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
@@ -128,8 +132,8 @@ def as_svg(found: Graph, link: Link | None = None) -> str:
     return "\n".join([head, *parts, "</svg>"])
 
 
-def _corner(column: int, row: int) -> tuple[int, int]:
-    return EDGE + column * (WIDE + ACROSS), EDGE + row * (HIGH + DOWN)
+def _corner(column: int, row: int, across: int) -> tuple[int, int]:
+    return EDGE + column * (WIDE + across), EDGE + row * (HIGH + DOWN)
 
 
 def _box_drawn(box: Box, x: int, y: int, link: Link | None) -> str:
@@ -145,11 +149,11 @@ def _box_drawn(box: Box, x: int, y: int, link: Link | None) -> str:
     return f"<a href={quoteattr(link(box.name))}>{told}</a>" if link else told
 
 
-def _arrow_drawn(arrow: Arrow, start: tuple[int, int], end: tuple[int, int]) -> str:
+def _arrow_drawn(arrow: Arrow, start: tuple[int, int], end: tuple[int, int], across: int) -> str:
     (x, y), (to_x, to_y) = (start[0] + WIDE, start[1] + HIGH // 2), (end[0], end[1] + HIGH // 2)
-    middle = x + ACROSS // 2
-    words = f'<text x="{to_x - ACROSS // 2}" y="{to_y - 6}" text-anchor="middle" fill="currentColor">'
+    middle = x + across // 2
+    words = f'<text x="{to_x - across // 2}" y="{to_y - 6}" text-anchor="middle" fill="currentColor">'
     return (
-        f'<path d="M{x} {y}C{middle} {y} {to_x - ACROSS // 2} {to_y} {to_x} {to_y}" fill="none" stroke="currentColor" '
+        f'<path d="M{x} {y}C{middle} {y} {to_x - across // 2} {to_y} {to_x} {to_y}" fill="none" stroke="currentColor" '
         f'marker-end="url(#tip)"/>{words}{escape(arrow.words())}</text>'
     )

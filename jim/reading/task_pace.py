@@ -47,13 +47,20 @@ def _left(view: View, task: Task, counts: Counts) -> int:
     pieces, items = counts.get("pieces", {}), counts.get("items", {})
     planned = sum(pieces.get(state, 0) for state in LIVE_PIECES)
     waiting = items.get(ItemState.AVAILABLE, 0)
-    if not waiting:
-        return planned
-    if task.spec["split"]["splitter"] is None:
-        return planned + sum(map(_pieces_left, view.store.find_items(task.id, "*", ItemState.AVAILABLE, MOST_RANGES)))
+    if (known := unplanned(view, task, items)) is not None:
+        return planned + known
     cut = sum(items.get(state, 0) for state in WORKED_ON)
     live = sum(count for state, count in pieces.items() if state not in (PieceState.TAKEN_BACK, PieceState.REPLACED))
     return planned + -(-waiting * live // cut) if cut else 0
+
+
+def unplanned(view: View, task: Task, items: Mapping[str, int]) -> int | None:
+    """Count the pieces that are still to be planned of what is there; None: only the splitter knows."""
+    if not items.get(ItemState.AVAILABLE):
+        return 0
+    if task.spec["split"]["splitter"] is not None:
+        return None
+    return sum(map(_pieces_left, view.store.find_items(task.id, "*", ItemState.AVAILABLE, MOST_RANGES)))
 
 
 def _pieces_left(item: Item) -> int:

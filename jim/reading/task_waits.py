@@ -37,7 +37,7 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
     if not heart.beats and task.state in (TaskState.TESTING, TaskState.RUNNING, TaskState.CANCELLING):
         yield Wait(heart.words, heart.next, "the heartbeat")
     if task.state in NEXT:
-        words = f"{task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
+        words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
         yield Wait(words + why, NEXT[task.state].format(name=task.name), STORED, task.updated)
     if task.state is TaskState.TESTING:
@@ -100,7 +100,8 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
             if source.upstream:
                 next_ = upstream_idle(view, source) or "what that task brings arrives at once"
-            yield Wait(f"{what_of(spec)} is open: more may come", next_, "the last look", source.looked)
+            what = f"{'output ' if source.upstream else ''}{what_of(spec)}"
+            yield Wait(f"{what} is open: more may come", next_, "the last look", source.looked)
             yield from _unstable(source)
 
 
@@ -112,7 +113,7 @@ def _unstable(source: Source) -> Iterator[Wait]:
         next_ = "it is taken once it has not changed for so long; until then its group stays open"
         if why == EMPTY:
             next_ = "it is taken once it has content and comes to rest; its group does not stay open for it"
-        yield Wait(f"{name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
+        yield Wait(f"file {name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
 
 
 def _items(view: View, task: Task) -> Iterator[Wait]:
@@ -199,9 +200,9 @@ def _items_promised(view: View, task: Task, count: int) -> Wait:
     return Wait(what, again or "pieces are planned as more is promised, or once their group is closed", STORED)
 
 
-def _missing(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
+def _missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
     """Name the promises that a piece waits for."""
-    items = view.store.items(task.id, piece.record.get("files", ()))
+    items = view.store.items(task.id, waiting.record.get("files", ()))
     missing = [each for each in items.values() if each.there < 1]
     for item in missing[:TROUBLES]:
         output = view.store.output(item.output)
@@ -210,9 +211,8 @@ def _missing(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
             continue
         by = view.store.piece(output.task, output.p)
         why = f": {by.reason}" if by and by.reason else ""
-        what = (
-            f"it waits for {item.name}, by piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
-        )
+        piece = f"piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
+        what = f"it waits for {item.name}, promised by {piece}"
         again = f"`jim task retry {upstream.name}` or `jim task recover {upstream.name}` may fulfil it"
         yield Wait(what, again if item.there < 0 else "it is ready once all of its files are there", STORED)
     if len(missing) > TROUBLES:

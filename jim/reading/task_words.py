@@ -19,11 +19,14 @@ def state_in_words(told: Mapping[str, Any]) -> str:
     return f"{told['state']}: {told['outcome']}" if told["outcome"] else str(told["state"])
 
 
-def items_in_words(counts: Mapping[str, int]) -> str:
-    """Return how many items there are, and how many of them wait or are not taken."""
+def items_in_words(told: Mapping[str, Any]) -> str:
+    """Return how many items there are, and how many of them wait or are not taken; of events, how many campaigns."""
+    counts: Mapping[str, int] = told["items"]
+    if told["campaigns"]:
+        return how_many(sum(counts.values()), "campaign") if counts else "0"
     aside = [(name, counts[name]) for name in ASIDE if counts.get(name)]
-    told = f" ({counted(aside)})" if aside else ""
-    return f"{sum(counts.values()):,}{told}"
+    more = f" ({counted(aside)})" if aside else ""
+    return f"{sum(counts.values()):,}{more}"
 
 
 def planned(pieces: Mapping[str, int]) -> int:
@@ -33,9 +36,8 @@ def planned(pieces: Mapping[str, int]) -> int:
 
 def pieces_in_words(told: Mapping[str, Any]) -> str:
     """Return how many pieces are completed, of how many."""
-    pieces, still_open = told["pieces"], told["open"]
-    of = "?" if still_open else f"{planned(pieces):,}"
-    return f"{pieces.get(PieceState.COMPLETED, 0):,} of {of} completed"
+    of = "?" if told["pieces_in_all"] is None else f"{told['pieces_in_all']:,}"
+    return f"{told['pieces'].get(PieceState.COMPLETED, 0):,} of {of} completed"
 
 
 def way_in_words(told: Mapping[str, Any]) -> str:

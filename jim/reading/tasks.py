@@ -16,8 +16,9 @@ from jim.reading.quantities import ago
 from jim.reading.task_attempts import attempts
 from jim.reading.task_facts import Failure, failures, sources, sums
 from jim.reading.task_hindrances import hindrances
-from jim.reading.task_pace import Eta, etas, spreads
+from jim.reading.task_pace import Eta, etas, spreads, unplanned
 from jim.reading.task_tests import TestFacts, test_facts
+from jim.reading.task_words import planned
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
 
@@ -63,6 +64,12 @@ def record(view: View, task: Task) -> dict[str, Any]:
     return records(view, [task])[0]
 
 
+def pieces_of(view: View, task: Task, found: Facts) -> int | None:
+    """Count the pieces that a task has, with those that are still to be planned; None: nobody knows yet."""
+    to_plan = None if found.open else unplanned(view, task, found.items)
+    return None if to_plan is None else planned(found.pieces) + to_plan
+
+
 def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
     found, spec = facts(view, task), task.spec
     hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces)]
@@ -76,6 +83,8 @@ def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
         "open": found.open,
         "items": dict(found.items),
         "pieces": dict(found.pieces),
+        "pieces_in_all": pieces_of(view, task, found),
+        "campaigns": task.spec["split"]["splitter"] is None,
         "outputs": {each["name"]: outputs(view, task, each["name"]) for each in spec.get("output", ())},
         "on_the_way": found.pieces.get(PieceState.SENT, 0),
         "queued": found.queued,

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from jim.errand import Errand
-from jim.errors import JimError
+from jim.errors import JimError, in_words
 from jim.site.file import Site
 from jim.statusdb.task_rows import Source, Task
 from jim.tasks import pooling
@@ -158,9 +158,17 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found) -> None
     pooling.close(keeper, task, source.k, found.ended)
 
 
+def _words(error: BaseException, spec: Mapping[str, Any]) -> str:
+    """Return why a source cannot be looked at; its own place stands before that."""
+    if not isinstance(error, OSError):
+        return str(error) or type(error).__name__
+    here = error.filename in (None, spec[spec["kind"]])
+    return in_words(error) if here else f"{error.filename}: {in_words(error)}"
+
+
 def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException) -> None:
     """Record why a source cannot be looked at. That proves nothing about its items."""
-    words = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+    words = _words(error, task.spec["source"][source.k])
     since = source.since or keeper.clock.utc()
     keeper.store.set_source(task.id, source.k, reason=words, since=since)
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)

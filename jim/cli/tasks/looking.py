@@ -75,7 +75,7 @@ def row(told: Mapping[str, Any]) -> tuple[object, ...]:
     """Return the line of a task."""
     is_open = "yes" if told["open"] else "-"
     return (
-        *(told["name"], task_words.state_in_words(told), is_open, task_words.items_in_words(told["items"])),
+        *(told["name"], task_words.state_in_words(told), is_open, task_words.items_in_words(told)),
         *(task_words.pieces_in_words(told), task_words.way_in_words(told), task_words.throttle_in_words(told)),
         *(f"{told['pieces'].get('failed', 0):,}", task_words.eta_in_words(told), plain(told["reason"])),
     )

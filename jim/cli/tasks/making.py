@@ -48,11 +48,12 @@ def _create(arguments: argparse.Namespace) -> int:
         return 0
     for each in taken.tasks:
         say(f"{each.spec['name']}: {_what(each.spec, site)}")
-    names = " ".join(each.spec["name"] for each in taken.tasks)
+    names = " ".join(each.spec["name"] for each in taken.tasks if not _is_fed(each.spec))
     if taken.file is None:
         say("nothing has changed: the same tasks are there already")
     else:
-        say(f"configured; `jim task test {names}` tries {'it' if len(taken.tasks) == 1 else 'them'} out")
+        them = "them" if " " in names else "it"
+        say(f"configured; `jim task test {names}` tries {them} out" if names else "configured")
     return 0
 
 
@@ -94,6 +95,11 @@ def _found_in(source: Mapping[str, Any], site: Site) -> str:
     return f"{what_of(source)}: {how_many(items, 'item')}, {'closed' if found.closed else 'open'}"
 
 
+def _is_fed(spec: Mapping[str, Any]) -> bool:
+    """Tell whether another task fills the pool: then there is nothing to test before that has brought something."""
+    return all(each["kind"] == "task" for each in spec["source"])
+
+
 def _what(spec: Mapping[str, Any], site: Site) -> str:
     """Return what a task will work on, in words."""
     if spec["split"]["splitter"] is not None:
@@ -103,7 +109,8 @@ def _what(spec: Mapping[str, Any], site: Site) -> str:
     pieces = sum(_pieces_of(each) for each in spec["source"])
     campaigns = sum(each["campaigns"] for each in spec["source"])
     parts = f", in {campaigns:,} campaigns" if campaigns > 1 else ""
-    return f"{events:,} events: {how_many(pieces, 'piece')} of {size:,} events ({spec['source'][0]['why']}){parts}"
+    of = f"{how_many(pieces, 'piece')} of {how_many(size, 'event')} ({spec['source'][0]['why']})"
+    return f"{events:,} events: {of}{parts}"
 
 
 def _pieces_of(source: Mapping[str, Any]) -> int:

@@ -35,7 +35,7 @@ def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, re
     page = reader.page("/tasks")
     mc = next(row for row in page.rows if row[0].strip() == "mc")
     assert [" ".join(cell.split()) for cell in mc][:6] == [
-        *("mc", "running", "2", "0 of 4 completed", "4 (4 queued)", "1,000 of 1,000, steady"),
+        *("mc", "running", "2 campaigns", "0 of 4 completed", "4 (4 queued)", "1,000 of 1,000, steady"),
     ]
     assert "/tasks/mc" in page.links()
     rows = list(csv.DictReader(io.StringIO(reader.get("/tasks.csv").text)))

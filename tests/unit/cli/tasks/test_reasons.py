@@ -76,7 +76,7 @@ def test_a_task_that_another_one_does_not_feed_says_which(ground, jim):
     ground.go(3)
     assert reason(jim, "reco") == "it is fed by gen, which is configured"
     told = explained(jim, "reco")
-    assert told["gen.gen is open: more may come"] == "it is fed by gen, which is configured"
+    assert told["output gen.gen is open: more may come"] == "it is fed by gen, which is configured"
     jim("start", "gen", "--untested")
     ground.go(3)
     assert reason(jim, "reco") == ""
@@ -85,7 +85,7 @@ def test_a_task_that_another_one_does_not_feed_says_which(ground, jim):
 def test_a_finished_task_says_what_has_failed_and_what_a_person_can_do(ground, jim):
     chain(ground, jim)
     assert explained(jim, "gen") == {
-        "gen is finished, with failures": "nothing more happens, unless a piece is tried again",
+        "task gen is finished, with failures": "nothing more happens, unless a piece is tried again",
         "2 pieces have failed: exit 3 (as gen/0)": (
             "`jim task retry gen` tries them again as they are; `jim task recover gen` makes new pieces"
         ),
@@ -135,7 +135,7 @@ def test_an_empty_file_is_taken_once_it_has_content(ground, jim, tmp_path):
     jim("create", ground.write(f'[[task]]\nname = "f"\n{SH}\n{source}\n'))
     jim("start", "f", "--untested")
     ground.go(3)
-    told = explained(jim, "f")[f"{tmp_path}/in/a.raw is not taken yet: it is empty"]
+    told = explained(jim, "f")[f"file {tmp_path}/in/a.raw is not taken yet: it is empty"]
     assert told == "it is taken once it has content and comes to rest; its group does not stay open for it"
 
 

@@ -123,7 +123,7 @@ def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim)
     assert jim("throttle", "mc", "at_once=2", "queued=1")[1] == "mc: at_once 1,000 → 2, queued 1,000 → 1\n"
     assert jim("pause", "mc")[1] == "mc: pauses; 4 pieces on the way: what the batch system has goes on\n"
     assert jim("pause", "mc", "--kill")[1].endswith("they are ended, and released again after `jim task resume`\n")
-    assert jim("explain", "mc")[1].splitlines()[2] == "* mc is paused"
+    assert jim("explain", "mc")[1].splitlines()[2] == "* task mc is paused"
     assert jim("resume", "mc")[0] == 0
     assert jim("remove", "mc")[1] == "jim: mc has 4 pieces on the way; cancel it first\n"
     assert "is cancelled, with " in jim("cancel", "mc")[1]

@@ -140,5 +140,5 @@ def test_a_test_is_watched_no_longer_than_somebody_says(ground, jim, monkeypatch
     code, told = jim("test", "mc", "--watch", "--seconds", "30")
     _, *lines, last = told.splitlines()
     assert (code, last) == (1, "the test goes on after 30 s; `jim task explain mc` tells what it waits for")
-    assert lines[-1].startswith(f"mc testing: {tmp_path}/in/a.raw is not taken yet: ")
+    assert lines[-1].startswith(f"mc testing: file {tmp_path}/in/a.raw is not taken yet: ")
     assert ground.task("mc").state is TaskState.TESTING
