@@ -73,7 +73,15 @@ def condor(calls: int) -> Iterator[Figure]:
     """Ask for the state of a job as blahpd does, by a script as `jim ce register` writes it."""
     with Place() as place:
         place.block()
-        submitted = [str(HOME / "shell/condor/jim_submit.sh"), "-c", "/bin/true", "-w", str(place.directory)]
+        submitted = [
+            str(HOME / "shell/condor/jim_submit.sh"),
+            "-j",
+            "ce#1.0",
+            "-c",
+            "/bin/true",
+            "-w",
+            str(place.directory),
+        ]
         seconds_of(submitted, place.environment)
         place.until(lambda: "JobStatus=1" in place.answer(2))
         script = place.directory / "jim_status.sh"

@@ -54,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim pages` takes."""
     parser.add_argument("what", nargs="?", choices=("token",), help="make, list or revoke tokens, and serve nothing")
     parser.add_argument(
-        "--port", metavar="N", type=whole_number(0), default=0, help="the port to listen on; without it a free one"
+        "--port",
+        metavar="N",
+        type=whole_number(0, 65_535),
+        default=0,
+        help="the port to listen on; without it a free one",
     )
     parser.add_argument(
         "--role",
@@ -78,8 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _token(arguments)
     if arguments.list or arguments.revoke:
         raise BadRequest("--list and --revoke are about tokens: say `jim pages token --list`")
-    if not 0 <= arguments.port < 65_536:
-        raise BadRequest(f"--port takes a number up to 65535, not {arguments.port}")
     try:
         from jim.pages.export import export
         from jim.pages.serving import serve, serve_at
