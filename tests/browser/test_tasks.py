@@ -58,7 +58,7 @@ PAGES = {
     "waiting": "/tasks/files",
     "groups": "/tasks/mc/groups",
     "failed pieces": "/tasks/mc/pieces?state=failed",
-    "failed piece": "/tasks/mc/1",
+    "failed piece": "/tasks/mc/2",
     "waiting piece": "/tasks/reco/7",
     "outputs": "/tasks/mc/outputs",
     "items": "/tasks/files/items",
@@ -124,10 +124,11 @@ def test_by_keyboard_from_the_list_to_a_piece_that_failed(tasked, look) -> None:
     reach(page, "exit 3")
     page.keyboard.press("Enter")
     page.wait_for_url("**/pieces?state=failed&reason=*")
-    reach(page, "mc/1")
+    failed = tasked[0].store.failed_pieces(tasked[0].task("mc").id)[0].p
+    reach(page, f"mc/{failed}")
     page.keyboard.press("Enter")
-    page.wait_for_url(tasked[1].at("/tasks/mc/1"))
-    expect(page.locator("h1")).to_have_text("Piece mc/1")
+    page.wait_for_url(tasked[1].at(f"/tasks/mc/{failed}"))
+    expect(page.locator("h1")).to_have_text(f"Piece mc/{failed}")
 
 
 def test_without_javascript_a_task_shows_everything(tasked, look) -> None:
