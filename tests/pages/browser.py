@@ -52,6 +52,7 @@ class Person:
         self.access = Access(b"key", PORT, uid=1000, peer=lambda *_: 1000, token="f00d", controls=controls)
         self.pages, self.woken = Pages(self.access, look, lambda state: self.woken.append(state)), []  # type: ignore[var-annotated]
         self.pages.renderings.clock = self._later
+        self.pages.rates.take = lambda _: True  # type: ignore[method-assign]  # tests ask faster than people
         self.app, self.ground, self._now = make_app(self.pages), ground, 0.0
         self.app.jinja_env.bytecode_cache = COMPILED
         self.client = self.app.test_client()

@@ -44,7 +44,6 @@ def test_36_the_owner_of_a_real_connection_is_found() -> None:
 
 def test_35_without_a_session_nothing_is_shown(ground: Ground) -> None:
     stranger = Person(ground, logged_in=False)
-    stranger.pages.rates.take = lambda _: True  # type: ignore[method-assign]
     paths = addresses(stranger)
     assert {"/", "/jobs", "/jobs/1.json", "/jobs/1/0/log/stdout", "/jobs/1/result/tar", "/healthz"} <= set(paths)
     for path in (*paths, "/nothing", "/jobs/1.pdf"):

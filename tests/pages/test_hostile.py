@@ -231,7 +231,6 @@ def test_1_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
     evil.store.publish(
         1, 0, "phase-sim", f'<phase name="{_escaped(EVIL)}" done="1" total="2" unit="{_escaped(EVIL)}"/>'
     )
-    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
     query, refused = quote(f"//jim:local_job[@reason != '{UNQUOTED}']/@reason"), set()
     more = (f"/query?xpath={query}", f"/query?whole=yes&xpath={query}{quote('[true()]')}", f"/query.csv?xpath={query}")
     more += (f"/query.json?xpath={query}", f"/query.xml?xpath={query}", f"/jobs/1/result/beside/{quote(name, safe='')}")

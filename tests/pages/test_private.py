@@ -72,7 +72,6 @@ def asking(person: Person, role: str) -> Any:
 @pytest.mark.parametrize("role", Role)
 def test_no_route_tells_who_sent_a_grid_job_or_a_secret(sent: Ground, role: Role) -> None:
     person = Person(sent, logged_in=False, controls=True)
-    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
     ask = asking(person, role)
     (waiting,) = [json.loads(path.read_text())["id"] for path in (sent.site.state / "inbox").glob("request-*")]
     queries = [quote(each) for each in ("//jim:request", "//jim:grid_job[true()]", "//@*", "//text()", "//jim:piece")]

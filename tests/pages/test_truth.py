@@ -150,7 +150,6 @@ def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(runnin
     size, end = 2000, threading.Event()
     running.add(2, size, 60)
     running.send(2, 1, range(size), 50)
-    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
 
     def move() -> None:
         with closing(open_store(running.site.state, running.clock, write=True)) as store:
@@ -292,7 +291,6 @@ def test_82_no_route_writes_anything_and_the_store_is_opened_to_read(
     running.leave(1, 1, 1, "stdout", b"hello")
     running.change(1, [1], State.SUBMITTED, State.COMPLETED, Witness.EXIT_RECORD)
     running.collect(1, {"1.1/x": b"x"}, {"y.txt": b"y"})
-    person.pages.rates.take = lambda _: True  # type: ignore[method-assign]
     asked = [*addresses(person), "/query?xpath=//jim:local_job/@n", "/query.xml?whole=yes&xpath=//*", "/nothing"]
     before = listing(running)
     trace.append("from here on")
