@@ -25,6 +25,7 @@ SLOTS = 8
 SITE = f'[batch]\nsystem = "local"\nslots = {SLOTS}\n{FAST}{KEPT}'
 IDLE, RUNNING, REMOVED, COMPLETED, HELD = "12345"
 SPOOLING = "16"  # a job is held while its files come in
+NO_LONGER_HELD = "undefined"  # it was released between two questions
 LONG = "while ! [ -e go ]; do sleep 0.2; done"
 
 
@@ -123,7 +124,7 @@ class ComputingElement:
 
         def end() -> str:
             told = self.attribute(job, "JobStatus")
-            if told == HELD and self.attribute(job, "HoldReasonCode") == SPOOLING:
+            if told == HELD and self.attribute(job, "HoldReasonCode") in (SPOOLING, NO_LONGER_HELD):
                 return ""
             return told if told in (COMPLETED, HELD, REMOVED) else ""
 
