@@ -13,6 +13,7 @@ from typing import Any
 from jim.clock import age_seconds
 from jim.doors import generations, inbox
 from jim.errand import Errand
+from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
@@ -41,7 +42,7 @@ class Aging:
         for number, place in keeper.store.removed():  # by a keeper that was killed or failed before the files were gone
             self._remove_files(keeper, number, place)
         keeper.store.thin()
-        _forget_senders(keeper)
+        self._forget_senders(keeper)
         self._look_through(keeper, 0)
         _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
         packages = partial(sweep, keeper.site.work)
@@ -55,6 +56,17 @@ class Aging:
                 self._start(keeper, self._removal(keeper, job, "older than the site's age limit"))
         if len(jobs) == AT_ONCE:
             keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
+
+    def _forget_senders(self, keeper: Keeper) -> None:
+        """Forget who sent grid jobs that finished longer ago than the site keeps that: first in their keys' files."""
+        before = datetime.fromisoformat(keeper.clock.utc()) - timedelta(days=keeper.site.keep.identity_days)
+        for number, key in keeper.store.old_senders(before.strftime("%Y-%m-%dT%H:%M:%S.000Z"), AT_ONCE):
+            try:
+                inbox.forget_sender(keeper.site.state, key, number)
+            except (JimError, OSError, ValueError) as error:  # one broken file keeps no other
+                self._failed(f"sender of grid job {number}", error)
+            else:
+                keeper.store.forget_sender(number)
 
     def remove(self, keeper: Keeper, job: GridJob) -> None:
         """Begin to remove a finished grid job that a person no longer wants; called until it is gone."""
@@ -106,14 +118,6 @@ class Aging:
         if self._told.get(what) != str(error):
             log.warning("%s: cannot be removed: %s; it is tried again", what, error)
         self._told[what] = str(error)
-
-
-def _forget_senders(keeper: Keeper) -> None:
-    """Forget who sent grid jobs that finished longer ago than the site keeps that: first in the files of their keys."""
-    before = datetime.fromisoformat(keeper.clock.utc()) - timedelta(days=keeper.site.keep.identity_days)
-    for number, key in keeper.store.old_senders(before.strftime("%Y-%m-%dT%H:%M:%S.000Z"), AT_ONCE):
-        inbox.forget_sender(keeper.site.state, key, number)
-        keeper.store.forget_sender(number)
 
 
 def is_over(keeper: Keeper, job: GridJob) -> bool:

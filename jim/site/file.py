@@ -270,9 +270,10 @@ def place_of(site: Site, key: str) -> str:
 
 
 def _remedy(site: Site) -> str:
-    if site.managed:
-        return f"ask root to run: jim site init --account {site.state.name}"
-    return f"set {STATE_VARIABLE} to a directory that you can write to"
+    root = f"ask root to run: jim site init --account {site.state.name if site.managed else _name_of(os.getuid())}"
+    own = f"set {STATE_VARIABLE} to a directory that you can write to"
+    homeless = f"; for an account without a home directory, {root}" if site.state == own_state() else ""
+    return root if site.managed else own + homeless
 
 
 def own_state() -> Path:

@@ -97,6 +97,26 @@ def test_a_job_whose_id_a_rex_cannot_get_is_cancelled(place, grami):
     assert calls.read_text() == "submit\n" * 4 + "cancel\n"
 
 
+def test_a_job_is_cancelled_when_half_of_its_id_was_appended(place, grami):
+    """A-REX goes by the first line with an id, and the rest of that line will never stand there."""
+    python, calls = place.directory / "python", place.directory / "calls"
+    python.write_text(f'#!/bin/sh\nshift 6\necho "$*" >>{calls}\necho 1000.7\n')
+    python.chmod(0o755)
+    grami.write_text(grami.read_text() + "#" * 100_000 + "\n")
+    room = grami.stat().st_size + len("joboption_jobid=100")
+    # A process that ignores the signal of a file that is too large writes what has room.
+    limited = f"trap '' XFSZ; exec prlimit --fsize={room} \"$@\""
+    script = HOME / "shell/arc/submit-jim-job"
+    program = ["/bin/bash", "-c", limited, "bash", str(script), "--config", "run.conf", str(grami)]
+    code, out, err = place.door("", program=program, JIM_PYTHON=str(python))
+    assert (code, out) == (1, "")
+    assert ids(grami) == ["joboption_jobid=100"]
+    assert (
+        err.splitlines()[-1] == f"submit-jim-job: the id of grid job 7 cannot be appended to {grami}: it is cancelled"
+    )
+    assert calls.read_text() == f"submit {grami}\ncancel 7\n"
+
+
 @pytest.mark.parametrize("word", ["INLRMS", "FINISHED", ""])
 def test_a_scan_starts_nothing_before_a_job_is_with_jim(place, grami, word):
     status = grami.parent / f"processing/job.{ID}.status"

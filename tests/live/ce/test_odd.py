@@ -187,6 +187,7 @@ def test_an_account_without_a_home_gets_a_held_job_with_a_sentence(ce):
         reason = ce.attribute(job, "HoldReason")
         ce.run("condor_rm", job, as_root=True)
         assert "jim-submit: cannot make the state directory: [Errno 13] Permission denied: '/nonexistent'" in reason
+        assert f"ask root to run: jim site init --account {name}" in reason
     finally:
         shutil.rmtree(place)
         ce.kill("condor_gridmanager", "blahpd")

@@ -43,12 +43,12 @@ def ids(world):
     return Counter(line["id"] for line in lines(world))
 
 
-def sent(world, **attributes):
+def sent(world, key="k1", **attributes):
     raw = {"job_type": "executable", "executable": "/bin/true", "memory_mb": 2000, "queue": "short", **attributes}
     from jim import request
 
     sender = {"dn": DN, "fqans": FQANS, "contact": "https://gk:2119/1/2/"}
-    return inbox.deposit(world.site.state, "k1", request.check(raw)[1] | {"key": "k1"}, sender=sender)
+    return inbox.deposit(world.site.state, key, request.check(raw)[1] | {"key": key}, sender=sender)
 
 
 def test_a_line_says_what_was_used_by_whom_for_what(world):
@@ -210,3 +210,24 @@ def test_who_sent_it_is_forgotten_everywhere_when_its_time_is_over(tmp_path, mon
     assert world.store.sender(1) == Sender()
     assert "sender" not in json.loads(kept.read_text())
     assert inbox.known(world.site.state, "k1", {}, None) == 1
+
+
+def test_a_broken_file_of_a_key_keeps_no_other_sender(tmp_path, monkeypatch, caplog):
+    world = World(tmp_path, monkeypatch, keep=Keep(finished_days=36_500, identity_days=1))
+    for key in ("k1", "k2"):
+        sent(world, key)
+    world.run_all(2)
+    kept = world.site.state / "keys" / inbox.request_name("k1")
+    whole = kept.read_text()
+    kept.write_text("{}")
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: "2099-01-01T00:00:00.000Z")
+    world.go(3, 3700.0)
+    world.go(3, 3700.0)
+    assert (world.store.sender(1).dn, world.store.sender(2).dn) == (DN, "")
+    told = [each for each in caplog.messages if "sender of grid job 1" in each]
+    assert told == [
+        f"sender of grid job 1: cannot be removed: {kept} is broken: it has no id of a grid job; it is tried again"
+    ]
+    kept.write_text(whole)
+    world.go(3, 3700.0)
+    assert world.store.sender(1) == Sender()

@@ -1,6 +1,7 @@
 """Where the site file and the state directory are found, and what a state directory needs."""
 
 import errno
+import getpass
 import os
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from jim.errors import BadSite
 from jim.site import file as site_file
-from jim.site.file import Site, file_system_of, load, make_state
+from jim.site.file import Site, file_system_of, load, make_state, own_state
 
 MOUNTS = """\
 /dev/vda / ext4 rw,relatime 0 0
@@ -136,6 +137,15 @@ def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BadSite, match=r"cannot make the state directory.*JIM_STATE"):
         make_state(Site(state=tmp_path / "file/s"), MOUNTS)
+
+
+def test_an_account_without_a_home_is_told_what_root_can_do(tmp_path, monkeypatch):
+    """A gatekeeper passes no JIM_STATE."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    name = getpass.getuser()
+    with pytest.raises(BadSite, match=rf"JIM_STATE to .* ask root to run: jim site init --account {name}$"):
+        make_state(Site(state=own_state()), MOUNTS)
 
 
 @pytest.mark.parametrize(
