@@ -16,11 +16,14 @@ from jim.errors import BadRequest, Damaged, JimError, StoreError, TooLong, Unkno
 from jim.pages.access import NOBODY
 from jim.pages.live import HTML, JSON
 from jim.pages.shown import visible
+from jim.pages.tokens import Role
 from jim.reading.files import Gone
 from jim.site import file as site_file
 
 log = logging.getLogger(__name__)
 OF_GRID_JOB = "Grid jobs are removed some time after they have ended; the page Site says after how many days."
+OWN_CONTROLS = "The page of a grid job, local job or task shows its controls; `jim` and `jim task` have the others."
+SWITCH = "and `controls = true` in [pages] of the site file"
 OF_TASK = "A task stays until somebody removes it with `jim task remove`; the page Tasks lists all that are there."
 
 
@@ -67,7 +70,7 @@ def _told(error: Exception) -> tuple[int, str, str]:
         return error.status, str(error), ""
     if isinstance(error, HTTPException):
         words = {404: "there is no such page", 405: "this page can only be read"}
-        return error.code or 500, words.get(error.code or 500, error.description or ""), "Go back, or to the overview."
+        return error.code or 500, words.get(error.code or 500, error.description or ""), _elsewhere()
     if isinstance(error, BadRequest):
         return 400, str(error), "Correct the address, or go back."
     if isinstance(error, Gone):
@@ -80,6 +83,16 @@ def _told(error: Exception) -> tuple[int, str, str]:
         again = "" if isinstance(error, Damaged) else " Try again, or run `jim site check`."
         return 503, str(error), f"Running jobs continue meanwhile.{again}"
     return 500, "a fault in JIM itself", "Please report it with the log of the pages."
+
+
+def _elsewhere() -> str:
+    """Return what to do at an address of nothing: the same words, whether nobody or only a higher role has the page."""
+    role = g.get("role", Role.SEE)
+    if request.method == "POST":
+        others = f"Whoever asks has the role `{role.value}`, which only reads: controls need the role `control`, {SWITCH}."
+        return f"Nothing was done. {OWN_CONTROLS if role is Role.CONTROL else others}"
+    unseen = "" if role is Role.CONTROL else f" What the role `{role.value}` may not see or do is not there for it."
+    return f"Go back, or to the overview.{unseen}"
 
 
 def _known_nevertheless() -> dict[str, Any]:

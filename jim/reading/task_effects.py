@@ -41,7 +41,8 @@ def _at_first(task: Task) -> str:
 
 def _test(known: Known, _: Content) -> Told:
     number = known.task.tests + 1
-    return f"test {number} begins; {follow(known.task)}", {"test": number}
+    beside = " beside what runs, and changes nothing of it" if known.task.state is TaskState.RUNNING else ""
+    return f"test {number} begins{beside}; {follow(known.task)}", {"test": number}
 
 
 def _start(known: Known, _: Content) -> Told:
@@ -167,8 +168,6 @@ def offered(view: View, task: Task) -> list[TaskVerb]:
     """Return the wishes for a task that may change something."""
     pool, any_content = pool_of(view.store, task), {"untested": True}
     fitting = [verb for verb in OFFERED if not refusal(task, verb, any_content, pool)]
-    if task.state is TaskState.RUNNING:  # a test changes nothing of it
-        fitting = [verb for verb in fitting if verb is not TaskVerb.TEST]
     if not pool.closed:
         fitting = [verb for verb in fitting if verb is not TaskVerb.REOPEN]
     return fitting

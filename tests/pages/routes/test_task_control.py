@@ -10,6 +10,7 @@ import pytest
 
 from jim.doors.inbox import account
 from jim.model import State
+from jim.pages.routes.task_control import FIELDS
 from jim.pages.tokens import Role
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
@@ -52,6 +53,7 @@ def fields(page: Page) -> dict[str, str]:
         ("throttle?at_once=0&queued=7", "at_once 1,000 → 0, queued 1,000 → 7", {"at_once": 0, "queued": 7}),
         ("priority?priority=-3", "priority 0 → -3", {"priority": -3}),
         ("cancel", "is cancelled, with 4 pieces on the way", {}),
+        ("test?pieces=1", "test 1 begins beside what runs, and changes nothing of it", {"pieces": 1}),
     ],
 )
 def test_a_wish_is_left_as_jim_task_leaves_it(
@@ -76,7 +78,7 @@ def test_files_wait_until_somebody_closes_their_pool(world: Ground, boss: Person
     world.start(FILES.format(list=names, SH=SH), "files")
     world.until(lambda: world.counts("items", "files").get("available") == 1)
     verbs = [link.rsplit("/", 1)[1] for link in boss.page("/tasks/files").links() if "/control/" in link]
-    assert verbs == ["pause", "throttle", "priority", "flush", "close", "cancel"]
+    assert verbs == ["test", "pause", "throttle", "priority", "flush", "close", "cancel"]
     page = boss.page("/tasks/files/control/close")
     assert "files: is closed; 1 item waited, and is planned." in page.text
     assert boss.post("/tasks/files/control/close/do", fields(page)).status_code == 303
@@ -143,6 +145,50 @@ def test_40_off_and_for_other_roles_there_are_no_controls(running: Ground, boss:
         assert stranger.post(f"{CONTROL}/cancel/do", {}, **asked).status_code == 404
         assert "/control/" not in stranger.get("/tasks/mc", **asked).text
     assert wishes(running) == []
+
+
+@pytest.mark.parametrize("verb", ["fix", "recover", "remove", "add", "drop"])
+def test_what_only_jim_task_does_is_no_page_and_says_so(running: Ground, boss: Person, verb: str) -> None:
+    good = fields(boss.page(f"{CONTROL}/cancel"))
+    answer = boss.post(f"{CONTROL}/{verb}/do", {**good, "memory_mb": "4000"})
+    assert answer.status_code == 404
+    assert "Nothing was done. The page of a grid job, local job or task shows its controls" in Page(answer.text).text
+    assert (wishes(running), running.task("mc").state) == ([], TaskState.RUNNING)
+
+
+def refused(running: Ground, person: Person, status: int, words: str, **headers: str) -> None:
+    """Send each wish by hand: none is left, and the answer says why."""
+    before = running.task("mc")
+    for verb in FIELDS:
+        answer = person.post(f"{CONTROL}/{verb}/do", {"form": "x", "shown": "{}"}, **headers)
+        assert (answer.status_code, words in Page(answer.text).text.lower()) == (status, True), (verb, answer.text)
+    running.go(2)
+    assert (wishes(running), running.task("mc")) == ([], before)
+    assert not [line for line in running.journal("mc") if "requested" in line and "start" not in line]
+
+
+def test_whoever_may_only_read_sees_no_control_and_each_wish_by_hand_is_refused(running: Ground, boss: Person) -> None:
+    stranger = Person(running, logged_in=False, controls=True)  # type: ignore[arg-type]
+    for role in (Role.SEE, Role.LOOK):
+        _, secret = boss.pages.tokens.made(role, 1)
+        asked = {"Authorization": f"Bearer {secret}", "Origin": ""}
+        refused(running, stranger, 404, f"nothing was done. whoever asks has the role {role.value} , which", **asked)
+        gone = stranger.get(f"{CONTROL}/pause", **asked)
+        nothing = stranger.get("/nothing", **asked)
+        assert (gone.status_code, gone.text) == (404, nothing.text), "as for an address of nothing"
+
+
+def test_with_controls_off_and_for_nobody_each_wish_by_hand_is_refused(running: Ground, reader: Person) -> None:
+    refused(running, reader, 404, "controls need the role control , and controls = true in [pages]")
+    stranger = Person(running, logged_in=False, controls=True)  # type: ignore[arg-type]
+    refused(running, stranger, 401, "these pages need the address that jim pages prints")
+    stranger.access.peer = lambda *_: 1001  # another account of the machine
+    refused(running, stranger, 403, "these pages answer only the account that has started them")
+
+
+def test_after_twelve_hours_a_session_sees_why_it_can_only_read(running: Ground, boss: Person) -> None:
+    boss.access.is_fresh = lambda _: False  # type: ignore[method-assign]
+    refused(running, boss, 403, "this session began more than 12 hours ago, so it can only read")
 
 
 def test_a_program_may_ask_first_and_then_do(running: Ground, boss: Person) -> None:
