@@ -23,7 +23,7 @@ from jim.site import file as site_file
 log = logging.getLogger(__name__)
 OF_GRID_JOB = "Grid jobs are removed some time after they have ended; the page Site says after how many days."
 OWN_CONTROLS = "The page of a grid job, local job or task shows its controls; `jim` and `jim task` have the others."
-SWITCH = "and `controls = true` in [pages] of the site file"
+SWITCH = "controls need the role `control`, and `controls = true` in [pages] of the site file"
 OF_TASK = "A task stays until somebody removes it with `jim task remove`; the page Tasks lists all that are there."
 
 
@@ -89,8 +89,8 @@ def _elsewhere() -> str:
     """Return what to do at an address of nothing: the same words, whether nobody or only a higher role has the page."""
     role = g.get("role", Role.SEE)
     if request.method == "POST":
-        others = f"Whoever asks has the role `{role.value}`, which only reads: controls need the role `control`, {SWITCH}."
-        return f"Nothing was done. {OWN_CONTROLS if role is Role.CONTROL else others}"
+        reads = f"Whoever asks has the role `{role.value}`, which only reads: {SWITCH}."
+        return f"Nothing was done. {OWN_CONTROLS if role is Role.CONTROL else reads}"
     unseen = "" if role is Role.CONTROL else f" What the role `{role.value}` may not see or do is not there for it."
     return f"Go back, or to the overview.{unseen}"
 

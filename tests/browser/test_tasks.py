@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
+from contextlib import closing
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from jim.pages.tokens import Role, Tokens
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
 from tests.browser.conftest import Served, log_in
@@ -162,3 +166,106 @@ def test_print_leaves_out_what_only_a_screen_can_use(tasked, look) -> None:
     assert page.evaluate(shown) == "none"
     assert page.evaluate("getComputedStyle(document.querySelector('.wide')).overflowX") == "visible"
     assert page.pdf()[:4] == b"%PDF"
+
+
+ONE = f"""\
+[[task]]
+name = "mc"
+{EVENTS}
+source = [ {{ events = 100, events_per_piece = 10 }} ]
+release = {{ first = 4, at_once = 4 }}
+"""
+
+
+@pytest.fixture
+def controlled(tmp_path: Path, chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Ground, Served]]:
+    """A task that is not started, with controls on; the keeper is driven by hand, and holds the lock of a keeper."""
+    world = Ground(tmp_path, monkeypatch)
+    world.create(ONE)
+    made = Served(tmp_path / "state")
+    made.ground.beat(ago=0)
+    log_in(made, chromium)
+    made.again("[pages]\ncontrols = true\n")
+    with (made.state / "keeper.lock").open("a") as lock, closing(made.ground.store):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield world, made
+        made.stop()
+
+
+def verbs(page) -> list[str]:
+    return page.locator("[data-part=head] .controls a").all_inner_texts()
+
+
+def choose(page, name: str, value: str) -> None:
+    """Fill in a field of a control."""
+    field = page.locator(f"[name={name}]:not([type=hidden])")
+    if field.get_attribute("type") == "checkbox":
+        field.check()
+    elif name == "how":
+        field.select_option(value)
+    else:
+        field.fill(value)
+
+
+def press(world: Ground, page, verb: str, words: str, becomes: str, **choices: str) -> None:
+    """Go the way of a control: its page, its choices, what it says, and the button; the keeper takes the wish."""
+    page.locator("[data-part=head] .controls a", has_text=f"{verb}…").click()
+    for name, value in choices.items():
+        choose(page, name, value)
+    if choices:
+        page.locator("button", has_text="Show what it does").click()
+    expect(page.locator(".said")).to_contain_text(words)
+    page.locator("button.sure").click()
+    expect(page.locator("h1")).to_have_text("Task mc")
+    world.go(3)
+    page.reload()
+    expect(page.locator("[data-part=head]")).to_contain_text(becomes)
+
+
+def test_whoever_may_control_leads_a_task_from_its_start_to_its_end(controlled, look) -> None:
+    world, made = controlled
+    page = look(made).go("/tasks/mc")
+    assert verbs(page) == ["Test…", "Start…", "Throttle…", "Priority…", "Cancel…"]
+    page.locator("a.button", has_text="Start…").click()
+    expect(page.locator(".said")).to_contain_text("Start would change nothing")
+    assert page.locator("button.sure").count() == 0
+    page.go_back()
+    press(world, page, "Start", "mc: starts; at most 4 pieces", "running", untested="yes")
+    assert verbs(page) == ["Test…", "Pause…", "Throttle…", "Priority…", "Cancel…"]
+    press(world, page, "Test", "beside what runs, and changes nothing of it", "running", pieces="1")
+    press(world, page, "Pause", "they are ended, and released again", "paused", how="kill")
+    assert verbs(page) == ["Pause…", "Resume…", "Throttle…", "Priority…", "Cancel…"]
+    press(world, page, "Throttle", "at_once 4 → 2", "of 2", at_once="2")
+    press(world, page, "Resume", "goes on", "running")
+    press(world, page, "Priority", "priority 0 → 7", "7", priority="7")
+    press(world, page, "Cancel", "is cancelled, with", "cancel")
+    world.until(lambda: world.task("mc").state is TaskState.CANCELLED)
+    expect(page.locator(".status")).to_have_text("cancelled")
+    expect(page.locator("[data-part=head] .controls")).to_have_count(0)
+
+
+def test_whoever_may_only_read_is_shown_no_control_and_told_why_a_wish_is_refused(controlled, look) -> None:
+    world, made = controlled
+    seen = look(made)
+    page = seen.go("/tasks/mc/control/cancel")
+    form = {each: page.locator(f"[name={each}]").input_value() for each in ("shown", "form")}
+    address, before = made.at("/tasks/mc/control/cancel/do"), world.task("mc")
+    for role in (Role.SEE, Role.LOOK):
+        _, secret = Tokens(made.state).made(role, 1)
+        reader = look(made)
+        reader.context.clear_cookies()
+        page = reader.go(f"/tasks/mc?token={secret}")
+        assert verbs(page) == []
+        expect(page.locator("footer")).to_contain_text("these pages only read")
+        reader.go("/tasks/mc/control/cancel", status=404)
+        expect(page.locator("main")).to_contain_text(f"What the role {role.value} may not see or do is not there")
+        answer = reader.context.request.post(address, form=form, headers={"Origin": made.at("")})
+        assert (answer.status, f"<code>{role.value}</code>, which only reads" in answer.text()) == (404, True)
+    reader.context.clear_cookies()
+    answer = reader.context.request.post(address, form=form, headers={"Origin": made.at("")})
+    assert (answer.status, "these pages need the address" in answer.text().lower()) == (401, True)
+    world.go(3)
+    assert (list(world.site.state.glob("inbox/wish-*")), world.task("mc")) == ([], before)
+    assert seen.context.request.post(address, form=form, headers={"Origin": made.at("")}, max_redirects=0).status == 303
+    world.go(3)
+    assert world.task("mc").state is TaskState.CANCELLED, "the same form, from whoever may control"
