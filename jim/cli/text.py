@@ -148,19 +148,25 @@ def say_json_in_parts(document: Mapping[str, Any]) -> None:
     for name, value in document.items():
         print(f"{before}\n  {json.dumps(name)}: ", end="")
         if isinstance(value, Iterator):
-            _say_items(value)
+            _say_items(value, "    ")
         else:
             print(_indented(value, "  "), end="")
         before = ","
     print("\n}")
 
 
-def _say_items(items: Iterator[Any]) -> None:
+def say_json_list(items: Iterable[Any]) -> None:
+    """Print one JSON list as `say_json` does, item by item."""
+    _say_items(items, "  ")
+    print()
+
+
+def _say_items(items: Iterable[Any], margin: str) -> None:
     before = "["
     for each in items:
-        print(f"{before}\n    {_indented(each, '    ')}", end="")
+        print(f"{before}\n{margin}{_indented(each, margin)}", end="")
         before = ","
-    print("[]" if before == "[" else "\n  ]", end="")
+    print("[]" if before == "[" else f"\n{margin[2:]}]", end="")
 
 
 def _indented(value: Any, margin: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,8 @@ from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.task_words import planned
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
+
+AT_ONCE = 1000  # items
 
 
 class Facts(NamedTuple):
@@ -171,9 +173,12 @@ def file_differs(task: Task) -> bool:
 # Items and pieces
 
 
-def items(view: View, task: Task, glob: str, state: str, limit: int) -> list[Item]:
-    """Return items by a pattern of their names."""
-    return view.store.find_items(task.id, glob, state, limit)
+def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
+    """Yield items by a pattern of their names, however many there are."""
+    after = 0
+    while found := view.store.next_items(task.id, glob, state, after, AT_ONCE):
+        yield from found
+        after = found[-1].id
 
 
 def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:

@@ -155,6 +155,9 @@ class TaskStore(Protocol):
     def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:
         """Return the items whose names match a pattern, in the order in which they came."""
 
+    def next_items(self, task: int, glob: str, state: str, after: int, limit: int) -> list[Item]:
+        """Return the items after one of a number, whose names match a pattern."""
+
     def available(self, task: int, grp: str, limit: int) -> list[Item]:
         """Return the first available items of a group."""
 

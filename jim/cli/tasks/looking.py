@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.tasks.story import NO_ITEM, tell
-from jim.cli.text import facts, local_time, plain, say, say_json, with_local_times
+from jim.cli.text import facts, local_time, plain, say, say_json, say_json_list, with_local_times
 from jim.reading import task_words
 from jim.reading import tasks as reading
 from jim.reading.before_submission import Wait
@@ -24,7 +25,6 @@ from jim.tasks.throttle import in_words, read
 
 LIVE_WAVES = ("intended", "handed in")
 SHORT = {"seconds per event": "per event"}
-MOST_ITEMS = 10_000
 LINES = 20  # of a journal
 ATTEMPTS = ("local job", "attempt", "verdict", "host", "started", "used", "asked for", "reason")
 HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
@@ -51,7 +51,7 @@ def add_verbs(verbs: Any) -> None:
         action="store_true",
         help="tell each step of these items, and of what was made of them, through all tasks that are fed with it",
     )
-    items.add_argument("--limit", metavar="N", type=whole_number(1), default=MOST_ITEMS, help="at most so many")
+    items.add_argument("--limit", metavar="N", type=whole_number(1), help="at most so many; default: all")
     for each in (status, show, explain, items):
         add_json(each)
 
@@ -272,17 +272,18 @@ def _say_wait(view: View, wait: Wait) -> None:
 def _items(arguments: argparse.Namespace) -> int:
     view = look()
     task = reading.named(view, arguments.name)
-    found = reading.items(view, task, arguments.glob, arguments.state, arguments.limit)
+    found = islice(reading.items(view, task, arguments.glob, arguments.state), arguments.limit)
     if arguments.story:
         tell(view, task, found, as_json=arguments.json)
         return 0
     if arguments.json:
-        say_json([_item(each._asdict()) for each in found])
+        say_json_list(_item(each._asdict()) for each in found)
         return 0
-    if not found:
+    first = next(found, None)
+    if first is None:
         say(NO_ITEM)
         return 0
-    rows = ((plain(each.name), plain(each.grp), each.state.value, plain(each.note)) for each in found)
+    rows = ((plain(each.name), plain(each.grp), each.state.value, plain(each.note)) for each in chain([first], found))
     table(("item", "group", "state", "note"), rows)
     return 0
 

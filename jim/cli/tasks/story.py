@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from jim.cli.text import plain, say, say_json, with_local_times
+from jim.cli.text import plain, say, say_json_list, with_local_times
 from jim.reading.task_story import Step, story
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Task
@@ -14,17 +14,19 @@ GAP = 2
 WIDEST = 24  # columns of names: a longer one has a line of its own
 
 
-def tell(view: View, task: Task, items: Sequence[Item], *, as_json: bool) -> None:
+def tell(view: View, task: Task, items: Iterable[Item], *, as_json: bool) -> None:
     """Print the stories of items."""
     if as_json:
         stories = ((each, [step.record() for step in story(view, task, each)]) for each in items)
-        say_json([{"task": task.name, "item": each.name, "id": each.id, "steps": steps} for each, steps in stories])
+        say_json_list({"task": task.name, "item": each.name, "id": each.id, "steps": steps} for each, steps in stories)
         return
-    for number, each in enumerate(items):
-        if number:
+    told = 0
+    for each in items:
+        if told:
             say()
         _tell(list(story(view, task, each)))
-    if not items:
+        told += 1
+    if not told:
         say(NO_ITEM)
 
 

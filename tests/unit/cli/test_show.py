@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jim.cli.text import say_json, say_json_in_parts
+from jim.cli.text import say_json, say_json_in_parts, say_json_list
 from jim.jobs import Sender
 from jim.model import Piece, State, Step, Verb, Witness
 from jim.statusdb.sqlite import Store
@@ -241,6 +241,14 @@ def test_what_is_printed_in_parts_is_the_same_document(capsys):
     say_json(document)
     whole = capsys.readouterr().out
     say_json_in_parts(document | {"e": iter(document["e"]), "h": iter(())})
+    assert capsys.readouterr().out == whole
+
+
+@pytest.mark.parametrize("items", [[], [1], [{"a": [1, {}]}, "x\ny", []]])
+def test_a_list_that_is_printed_item_by_item_is_the_same_document(capsys, items):
+    say_json(items)
+    whole = capsys.readouterr().out
+    say_json_list(iter(items))
     assert capsys.readouterr().out == whole
 
 

@@ -116,6 +116,24 @@ def test_a_task_goes_from_its_file_to_its_end(ground, jim):
     assert jim("status", "mc")[0] == 4
 
 
+def test_all_items_are_listed_however_many_blocks_they_take(ground, jim, tmp_path, monkeypatch):
+    monkeypatch.setattr("jim.reading.tasks.AT_ONCE", 3)
+    for name in ("other", "t"):
+        (tmp_path / name).mkdir()
+        names = a_list(tmp_path / name, *(f"{name}{n:02}" for n in range(10)))
+        ground.create(f'[[task]]\nname = "{name}"\n{SH}\nsource = [ {{ list = "{names}" }} ]\n', f"{name}.toml")
+        ground.ask("start", name, untested=True)
+    ground.until(lambda: len(ground.items()) == 10)
+    expected = [f"t{n:02}" for n in range(10)]
+    assert [line.split()[0] for line in jim("items", "t")[1].splitlines()[1:]] == expected
+    assert [each["name"] for each in json.loads(jim("items", "t", "--json")[1])] == expected
+    assert [each["item"] for each in json.loads(jim("items", "t", "--story", "--json")[1])] == expected
+    assert [each["name"] for each in json.loads(jim("items", "t", "*[3-9]", "--limit", "4", "--json")[1])] == expected[
+        3:7
+    ]
+    assert json.loads(jim("items", "t", "x*", "--json")[1]) == []
+
+
 def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim):
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
