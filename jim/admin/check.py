@@ -53,8 +53,12 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
     yield state
     if state.level == FAILED:
         return
+    faults = set()
     for name, question in _questions(site, mounts, root):
-        yield _ask(name, question)
+        found = _ask(name, question)
+        if found.level != FAILED or found.said not in faults:  # one fault may spoil several answers
+            yield found
+        faults |= {found.said} if found.level == FAILED else set()
 
 
 def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:

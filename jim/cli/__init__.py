@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from jim import __version__
 from jim.cli.text import columns, say
-from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, nearest
+from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, close_to, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
 
@@ -131,6 +131,9 @@ class Parser(argparse.ArgumentParser):
         if rest and last and last[0].nargs == argparse.ZERO_OR_MORE and not any(each.startswith("-") for each in rest):
             setattr(found, last[0].dest, [*(getattr(found, last[0].dest) or ()), *rest])
             rest = []
+        if rest:
+            odd = next((each for each in rest if each.startswith("--")), "")
+            self.error(f"unrecognized arguments: {' '.join(rest)}{close_to(odd, self._option_string_actions)}")
         return found, rest
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

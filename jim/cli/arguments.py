@@ -11,7 +11,7 @@ MOST = 999_999_999
 
 def whole_number(lowest: int, highest: int = MOST) -> Callable[[str], int]:
     """Read a whole number from `lowest` to `highest`."""
-    bounds = f"from {lowest}" if highest == MOST else f"from {lowest} to {highest}"
+    bounds = f"from {lowest}" if highest == MOST else f"from {lowest:,} to {highest:,}"
 
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not lowest <= int(text) <= highest:

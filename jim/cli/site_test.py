@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from jim.cli.arguments import whole_number
 from jim.cli.text import plain, say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, nearest
@@ -40,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site test`."""
     parser.description = DESCRIPTION
     parser.add_argument("level", nargs="*", help="config batch roundtrip array glitch, or all (default: config batch)")
-    parser.add_argument("--load", type=int, default=0, metavar="N", help="run N further local jobs")
+    parser.add_argument(
+        "--load", type=whole_number(1, MOST_LOAD), default=0, metavar="N", help="run N further local jobs"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -155,8 +158,6 @@ def _levels(arguments: argparse.Namespace) -> dict[str, Level]:
         if name not in {*LEVELS, "all"}:
             option = "; use --load N for N local jobs" if name == "load" else ""
             raise BadRequest(f"jim site test: unknown level {name!r}{option}{nearest(name, {*LEVELS, 'all'})}")
-    if not 0 <= arguments.load <= MOST_LOAD:
-        raise BadRequest(f"--load: expected 0 to {MOST_LOAD:,} local jobs, found {arguments.load:,}")
     return chosen(arguments.level or ([] if arguments.load else ["config", "batch"]), arguments.load)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Sequence
 
 from jim.cli.every_account import of_all_accounts
@@ -107,7 +108,7 @@ def _row(view: View, job: GridJob, throttle: Throttle, *, named: bool) -> tuple[
 
 
 def _warn(view: View, jobs: Sequence[GridJob]) -> None:
-    """Print how old the statuses are, what delays all grid jobs, and whether the site is drained."""
+    """Print how old and how complete the list is, what delays all grid jobs, and whether the site is drained."""
     ages = [view.age(max(view.seen(), job.updated)) for job in jobs if job.step is not Step.FINISHED]
     if ages:
         say(f"\nseen {ago(max(ages))}")
@@ -119,5 +120,7 @@ def _warn(view: View, jobs: Sequence[GridJob]) -> None:
                 say(words)
             if view.published.trouble.words:
                 say(f"the batch system does not answer: {plain(view.published.trouble.words)}")
+    if view.site.managed and os.geteuid() == 0:
+        say("\nthis is about root alone: `jim status --all` lists the grid jobs of every account")
     if drained := in_words(view.site):
         say(f"\n{with_local_times(drained)}")

@@ -16,7 +16,7 @@ from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import Prepared, prepare
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest, JimError, StoreError
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
 from jim.model import Resources
@@ -55,13 +55,21 @@ def run(arguments: argparse.Namespace) -> int:
             prepare(file, site_file.load(), ask_catalogue=False, **_more(arguments))
     began = Clock().utc()
     numbers = [_submitted(arguments, file, began) for file in files]
-    code = max(_followed(number, arguments) for number in numbers) if arguments.watch else 0
+    taken_in = "; ".join(map(run_grid_job.taken_in, numbers))
+    try:
+        code = max(_followed(number, arguments) for number in numbers) if arguments.watch else 0
+        records = [_record(number) for number in numbers] if arguments.json else []
+    except StoreError as error:
+        raise StoreError(f"{error}; {taken_in}") from error
     if arguments.json:
-        view = look()
-        records = [view.record(view.grid_job(number)) for number in numbers]
-        with stdout.or_else("; ".join(map(run_grid_job.taken_in, numbers))):
+        with stdout.or_else(taken_in):
             say_json(records if len(files) > 1 else records[0])
     return code
+
+
+def _record(number: int) -> dict[str, Any]:
+    view = look()
+    return view.record(view.grid_job(number))
 
 
 def _require_apart(files: list[Path], key: str | None) -> None:
@@ -80,9 +88,16 @@ def _submitted(arguments: argparse.Namespace, file: Path, began: str) -> int:
     with stdout.or_else(run_grid_job.taken_in(number)):
         say(number)
     if not arguments.watch:
-        what = "submitted as a test" if arguments.test else _handed_in(number, began)
-        print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
+        _say_next(number, "submitted as a test" if arguments.test else "", began)
     return number
+
+
+def _say_next(number: int, what: str, began: str) -> None:
+    """Print what becomes of a request that is durable by now: from here on, no fault may look like a refusal."""
+    try:
+        print(f"{what or _handed_in(number, began)}; `jim watch {number}` follows it to its end", file=sys.stderr)
+    except StoreError as error:
+        warn([f"grid job {number} was accepted and stays in the inbox, but JIM cannot work on it now: {error}"])
 
 
 def _warn_of(number: int) -> None:

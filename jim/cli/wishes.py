@@ -79,6 +79,9 @@ def _chosen(view: View, arguments: argparse.Namespace) -> list[str]:
         raise BadRequest(
             f"{verb} takes either grid jobs, or --all, or filters such as --type (see `jim {verb} --help`)"
         )
+    if "all" in arguments.targets:
+        verb = arguments.verb
+        raise BadRequest(f"'all' is not an id: `jim {verb} --all` means all grid jobs that are not finished")
     if arguments.targets:
         return list(arguments.targets)
     jobs = unfinished(view, asked)

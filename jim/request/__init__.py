@@ -35,6 +35,7 @@ JDL = re.compile(
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
+TWO_LINES = "contains a line break, but must be one line"
 # These variables would change how JIM's own programs or the dynamic linker behave, not only the payload.
 FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
 KIND_NAMES = {
@@ -248,8 +249,7 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
     if isinstance(value, str):
         odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
         if odd:
-            advice = "write the text into a file and name the file" if odd[0] == "\n" else "remove this character"
-            raise _at(name, f"holds the character {odd[0]!r}, which cannot be passed on safely: {advice}")
+            raise _at(name, TWO_LINES if odd[0] in "\r\n" else f"contains the character {odd[0]!r}: remove it")
         if len(value) > 8192 and len(value.encode()) > 32_768:
             raise _at(name, f"the text has {len(value):,} characters; the limit is 32,768 bytes")
     elif isinstance(value, list | dict):

@@ -22,15 +22,29 @@ OPENING_SECONDS = 5.0
 
 LONGEST_BEAT = 1000
 FRESH_SECONDS = 20  # an older heartbeat means that no keeper runs; jim-poll uses the same number
+MISSED_SECONDS = 5  # a keeper beats every 2 s: if its beats are missing for this long, it may have been killed
 
 
 def heart_beats(state: Path, clock: Clock) -> bool:
     """Tell whether a keeper updated the heartbeat recently, and since the machine last started."""
     try:
         boot, beat = read_regular(state / "heartbeat", LONGEST_BEAT).decode().split()
-        return boot == clock.boot_id() and clock.boot() - int(beat) <= FRESH_SECONDS
+        age = clock.boot() - int(beat)
+        fresh = boot == clock.boot_id() and age <= FRESH_SECONDS
+        return fresh and not (age > MISSED_SECONDS and _was_killed(state))
     except (OSError, ValueError, JimError):  # no heartbeat yet, or the last keeper ended because there was no work
         return False
+
+
+def _was_killed(state: Path) -> bool:
+    """Tell whether the process that last held the lock is gone; it did not say that it would end."""
+    try:
+        os.kill(int((state / "keeper.lock").read_text()), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):  # a process of another account, or a lock that this account may not read
+        return False
+    return False
 
 
 def runs(state: Path) -> bool:

@@ -187,7 +187,7 @@ def test_why_it_failed_is_told_and_what_it_wrote_comes_all_the_same(gate):
 
 
 BAD = {
-    '(arguments="\x01")': (48, "arguments: holds the character '\\x01'"),
+    '(arguments="\x01")': (48, "arguments: contains the character '\\x01'"),
     "(count=200000)": (48, "count: expected 1 to 100,000, found '200000'"),
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
     "(stdin=/no/such/file)": (48, "stdin: cannot read /no/such/file: No such file or directory"),
@@ -204,7 +204,7 @@ BAD = {
     "(events=20)": (48, "'events': unknown attribute"),
     "(argument_sets=(a b))": (48, "'argumentsets': unknown attribute"),
     "(environment=(LD_PRELOAD /tmp/x))": (48, "environment: a request may not set LD_PRELOAD"),
-    '(arguments="two\nlines")': (48, "arguments: holds the character '\\n'"),
+    '(arguments="two\nlines")': (48, "arguments: contains a line break, but must be one line"),
     '(arguments="an\n\nempty line")': (48, CUT_SHORT),
 }
 

@@ -270,7 +270,11 @@ def test_a_damaged_status_db_is_told(check, store, tmp_path):
     whole = file.read_bytes()
     for hurt in (b"garbage" * 1000, whole[:8192] + b"\x55" * (len(whole) - 8192), whole[: len(whole) // 2]):
         file.write_bytes(hurt)
-        found = check()["status DB"]
+        answers = check()
+        assert [name for name, each in answers.items() if each.level == FAILED] == [
+            "status DB"
+        ]  # the fault is told once
+        found = answers["status DB"]
         assert (found.level, found.said.partition(" (")[0]) == (FAILED, f"{file} is damaged")
         assert found.said.endswith("move the whole state directory away (docs/operating.md, Troubleshooting)")
 

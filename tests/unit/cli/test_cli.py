@@ -46,7 +46,7 @@ def test_the_version_is_printed(home):
     ("words", "code", "said"),
     [
         (("stauts",), 2, "unknown verb 'stauts'; did you mean 'status'?"),
-        (("status", "--jsno"), 2, "unrecognized arguments: --jsno (see `jim status --help`)"),
+        (("status", "--jsno"), 2, "unrecognized arguments: --jsno; did you mean '--json'? (see `jim status --help`)"),
         (("logs",), 2, "the following arguments are required: G.n (see `jim logs --help`)"),
         (("logs", "1"), 2, "`jim logs` needs a local job, for example 1.0; 1 is"),
         (("outputs", "1.2"), 2, "`jim outputs` needs a whole grid job: use 1 instead of 1.2"),

@@ -6,8 +6,8 @@ import pytest
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--port", "70000"], "argument --port: '70000': expected a number from 0 to 65535 "),
-        (["--port", "-1"], "argument --port: '-1': expected a number from 0 to 65535 "),
+        (["--port", "70000"], "argument --port: '70000': expected a number from 0 to 65,535 "),
+        (["--port", "-1"], "argument --port: '-1': expected a number from 0 to 65,535 "),
         (["--list"], "say `jim pages token --list`"),
         (["--revoke", "abc"], "say `jim pages token --list`"),
         (["--export", "1.0", "out"], "`jim pages --export` needs a whole grid job: use 1 instead of 1.0"),

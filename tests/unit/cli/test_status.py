@@ -3,6 +3,7 @@
 import json
 
 from jim.model import State, Step, Witness
+from jim.reading.view import View
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
 # status
@@ -110,3 +111,12 @@ def test_the_command_in_a_reason_is_cut_where_grid_jobs_are_listed(home):
     home.move(0, State.FAILED, reason=refused)
     assert "  sbatch: error: invalid partition (exit 1 after 0.1 s: sbatch …)\n" in home.out("list")
     assert refused in home.out("show", "1")
+
+
+def test_root_of_a_site_of_several_accounts_learns_of_all(home, monkeypatch):
+    said = "this is about root alone: `jim status --all` lists the grid jobs of every account"
+    monkeypatch.setattr("jim.cli.status.look", lambda: View(home.site._replace(managed=True), home.store))
+    for uid, told in ((0, True), (1000, False)):
+        monkeypatch.setattr("os.geteuid", lambda uid=uid: uid)
+        assert home.out("status").endswith(f"\n{said}\n") is told
+        assert home.json("status") == []

@@ -247,3 +247,39 @@ def test_what_several_requests_cannot_share_is_refused(home, request_file):
     assert home.run("submit", request_file, "-")[::2] == (2, "jim: stdin (`-`) must be the only request\n")
     refused = home.run("submit", request_file, request_file, "--key", "a")
     assert refused[::2] == (2, "jim: --key is for one request: a key belongs to one grid job\n")
+
+
+def test_a_key_of_two_lines_is_refused_in_a_sentence_of_one(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    told = "jim: key: contains a line break, but must be one line\n"
+    assert home.run("submit", str(file), "--key", "a\nb") == (2, "", told)
+
+
+def damage(home):
+    """Make the status DB unreadable, as a broken disk would."""
+    home.add()
+    home.close()
+    (home.site.state / "status.db-wal").unlink(missing_ok=True)
+    (home.site.state / "status.db").write_bytes(b"garbage" * 1000)
+
+
+def test_what_is_taken_in_beside_a_damaged_status_db_is_no_failure(home, request_file):
+    """The id was printed, and then an error with exit code 1: whoever believed that handed the work in once more."""
+    damage(home)
+    code, out, err = home.run("submit", request_file)
+    assert (code, out) == (0, "2\n")
+    assert err.startswith(
+        "jim: warning: grid job 2 was accepted and stays in the inbox, but JIM cannot work on it now: "
+    )
+    assert "status.db is damaged" in err
+    assert len(list((home.site.state / "inbox").glob("request-*"))) == 1
+
+
+@pytest.mark.parametrize(("option", "out"), [("--json", ""), ("--watch", "2\n")])
+def test_what_cannot_be_shown_is_called_taken_in(home, request_file, option, out):
+    damage(home)
+    code, printed, err = home.run("submit", request_file, option)
+    assert (code, printed) == (1, out)
+    assert "status.db is damaged" in err
+    assert "; the request was taken in as grid job 2; " in err

@@ -247,3 +247,11 @@ def test_a_finished_grid_job_is_removed_and_one_that_is_not_stays(home):
     assert json.loads(path.read_text())["verb"] == "remove"
     assert home.run("remove", "1.0")[0] == 2
     assert home.run("remove", "7")[0] == 4
+
+
+@pytest.mark.parametrize("verb", ["cancel", "suspend", "resume"])
+def test_all_as_a_word_leads_to_the_option(home, verb):
+    several(home)
+    told = f"jim: 'all' is not an id: `jim {verb} --all` means all grid jobs that are not finished\n"
+    assert home.run(verb, "all") == (2, "", told)
+    assert not list((home.site.state / "inbox").iterdir())

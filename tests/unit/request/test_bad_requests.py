@@ -27,7 +27,7 @@ JSON_OR_TOML = [
     ("json", '{"job_type": "a", "job_type": "b"}', "'job_type' is given twice"),
     ("json", '{"job_type": null}', "expected the name of a job type, found null"),
     ("json", '{"a": ' + "[" * 100_000, "nested too deeply"),
-    ("json", '{"job_type": "executable", "executable": "\\ud800"}', "holds the character '\\ud800'"),
+    ("json", '{"job_type": "executable", "executable": "\\ud800"}', "contains the character '\\ud800'"),
     ("json", '{"job_type": "executable", "executable": "a", "cores": true}', "expected a whole number, found true"),
     (
         "json",
@@ -134,7 +134,7 @@ def test_so_is_json_and_toml(refusal, language, text, words):
         ("toml", A + '§"wall seconds" = 3', "'wall seconds': unknown attribute"),
         ("toml", A + '[§environment]\nA = "b"\nLD_PRELOAD = "b"', "environment: a request may not set LD_PRELOAD"),
         ("toml", A + "[ §environment ]\nA = 3", "environment: expected a table of texts"),
-        ("toml", A + '§environment.A = "a\\nb"', "environment.A: holds the character"),
+        ("toml", A + '§environment.A = "a\\nb"', "environment.A: contains a line break"),
         ("toml", A + "[§tool.x]\na = 3", "'tool': unknown attribute"),
         ("toml", A + "[[§inputfiles]]\nlfn = 'a'", "'inputfiles': unknown attribute"),
         ("toml", A + "splitter = 'FileBased'\n[[§input_files]]\nlfn = '/a'\nevnts = 3", "file '/a'.evnts: unknown"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from jim.errors import JimError
 from jim.site import lock
-from jim.site.lock import FRESH_SECONDS, Lock, alone, heart_beats, holder, runs
+from jim.site.lock import FRESH_SECONDS, MISSED_SECONDS, Lock, alone, heart_beats, holder, runs
 from tests.cli_home import SetClock
 
 
@@ -63,3 +64,16 @@ def test_a_heart_beats_if_the_heartbeat_is_fresh_and_of_this_boot(tmp_path, hear
     if heartbeat is not None:
         (tmp_path / "heartbeat").write_text(heartbeat)
     assert heart_beats(tmp_path, SetClock()) is beats
+
+
+@pytest.mark.parametrize(("age", "beats"), [(MISSED_SECONDS, True), (MISSED_SECONDS + 1, False)])
+def test_the_heart_of_a_killed_keeper_stops_as_soon_as_beats_are_missing(tmp_path, age, beats):
+    """`jim status` said for 20 s after `kill -9` that all was well."""
+    gone = subprocess.Popen(["/bin/true"])
+    gone.wait()
+    (tmp_path / "heartbeat").write_text(f"boot-1 {1000 - age}\n")
+    (tmp_path / "keeper.lock").write_text(f"{gone.pid}\n")
+    assert heart_beats(tmp_path, SetClock()) is beats
+    for lives in (f"{os.getpid()}\n", "1\n", ""):  # this process; one of another account; a pid that is not written yet
+        (tmp_path / "keeper.lock").write_text(lives)
+        assert heart_beats(tmp_path, SetClock())
