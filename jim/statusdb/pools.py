@@ -154,9 +154,10 @@ class Pools(Tasks):
 
     def oldest_available(self, task: int) -> list[tuple[str, float]]:
         """Return each group with available items, and when the oldest of them came."""
-        sql = (  # by their numbers, which the index has: there may be a million
-            "SELECT i.grp, i.since FROM (SELECT min(id) AS id FROM item INDEXED BY item_available "
-            "WHERE task = ? AND state = 'available' GROUP BY grp) o JOIN item i ON i.id = o.id ORDER BY i.grp"
+        sql = (  # of the first ones, for there may be a million; one that was changed came anew, so others may be older
+            "SELECT g.grp, (SELECT min(since) FROM (SELECT since FROM item INDEXED BY item_available "
+            "WHERE task = g.task AND grp = g.grp AND state = 'available' ORDER BY id LIMIT 1000)) FROM task_tally g "
+            "WHERE g.task = ? AND g.what = 'items' AND g.state = 'available' AND g.count > 0 ORDER BY g.grp"
         )
         return list(self.db.execute(sql, (task,)))
 

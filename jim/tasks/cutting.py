@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jim.site.file import Site
 from jim.splitting.files_and_jobs import File, Mask, Settled, SplitJob, events_in
 from jim.splitting.subscription import Subscription
-from jim.statusdb.task_rows import Item, NewPiece, Part
+from jim.statusdb.task_rows import Item, ItemState, NewPiece, Part
 from jim.work.splitters import find, jobs_of, parameters
 
 
@@ -26,6 +26,7 @@ class Pool(NamedTuple):
     open: bool  # more items of this group may come
     jobs_before: int
     now: float  # seconds since 1970
+    limit: float = 0.0  # so long an item waits for others, in seconds; 0: for ever
 
 
 # Events
@@ -65,7 +66,35 @@ def file_of(item: Item, here: frozenset[str], now: float) -> File:
 
 
 def cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
-    """Let a splitter make pieces of the available items of one group."""
+    """Let a splitter make pieces of the available items of one group.
+
+    Where an item has waited for too long, what still waits at its place is cut as if nothing more would come.
+    """
+    made = Cut([], {}) if pool.open and split["when"] == "closed" else _cut(split, items, pool, site)
+    overdue = _overdue(items, made, pool)
+    if not overdue:
+        return made
+    more = _cut(split, overdue, pool._replace(open=False, jobs_before=pool.jobs_before + len(made.pieces)), site)
+    settled = {state: made.settled.get(state, []) + those for state, those in more.settled.items()}
+    return Cut(made.pieces + more.pieces, made.settled | settled)
+
+
+def _overdue(items: Sequence[Item], made: Cut, pool: Pool) -> list[Item]:
+    """Return the items that wait at a place where one of them has waited for too long."""
+    if not (pool.open and pool.limit):
+        return []
+    used = {part.item for piece in made.pieces for part in piece.parts}.union(*made.settled.values())
+    waiting = [each for each in items if each.id not in used]
+    old = [each for each in waiting if each.state is ItemState.AVAILABLE and pool.now - each.since >= pool.limit]
+    places = {_place(each) for each in old}
+    return [each for each in waiting if _place(each) in places]
+
+
+def _place(item: Item) -> frozenset[str]:
+    return frozenset(item.record.get("locations", ()))
+
+
+def _cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
     module = find(split["splitter"], site.site.handlers)
     checked = parameters(module, split["parameters"])
     here, known = frozenset((site.site.name,)), {lfn_of(each): each for each in items}

@@ -47,21 +47,21 @@ class Planning:
         return when
 
     def _wait_no_longer(self, keeper: Keeper, task: Task) -> float:
-        """Plan what has waited too long for others, as if nothing more would come; return when to look next."""
+        """Plan the groups in which an item has waited too long for others; return when to look next."""
         if task.spec["split"]["splitter"] is None:
             return NEVER
         if not keeper.store.task_counts(task.id, "items").get(ItemState.AVAILABLE):
             return NEVER
         if keeper.clock.boot() < self._looked.get(task.id, 0.0):
             return self._looked[task.id]
-        limit, waiting = task.spec["split"]["max_wait_seconds"], keeper.store.oldest_available(task.id)
+        limit, waiting = _limit(task), keeper.store.oldest_available(task.id)
         self._looked[task.id] = keeper.clock.boot() + WAITS_SECONDS
         now, when = keeper.clock.steady(), NEVER
         aged = bool(waiting) and keeper.clock.boot() >= self._aged.get(task.id, 0.0) + AGED_SECONDS
         for grp, since in waiting:
             over = bool(limit) and now - since >= limit
             if over or aged:
-                keeper.store.make_dirty(task.id, grp, flush=over)
+                keeper.store.make_dirty(task.id, grp)
             if limit and not over:
                 when = min(when, keeper.clock.boot_at(since + limit))
         if aged:
@@ -73,7 +73,7 @@ class Planning:
         split = task.spec["split"]
         most = self._slices.get((task.id, group.grp), most)
         items = keeper.store.available(task.id, group.grp, most + 1)
-        waits = split["when"] == "closed" and not group.closed and not group.flush
+        waits = split["when"] == "closed" and not (group.closed or group.flush or _limit(task))
         if not items or waits:
             keeper.store.is_planned(group)
             return False
@@ -83,7 +83,7 @@ class Planning:
         some = items[:most]
         whole = len(some) == len(items)
         is_open = not (group.closed or group.flush or split["when"] == "now") or not whole
-        pool = Pool(is_open, task.next_piece, keeper.clock.steady())
+        pool = Pool(is_open, task.next_piece, keeper.clock.steady(), _limit(task) if whole else 0.0)
         work = partial(cut, split, some, pool, keeper.site)
         done = partial(self._store, keeper, task, group, some, whole)
         failed = partial(_failed, keeper, task)
@@ -126,6 +126,11 @@ class Planning:
             if whole:
                 keeper.store.is_planned(group)
         log.info("task %s: %d pieces planned", task.name, len(made.pieces))
+
+
+def _limit(task: Task) -> float:
+    """Return for how many seconds an item waits for others; 0: for ever."""
+    return float(task.spec["split"]["max_wait_seconds"])
 
 
 def _key(task: Task) -> tuple[str, int]:

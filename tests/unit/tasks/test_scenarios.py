@@ -228,6 +228,52 @@ def test_16_twelve_files_wait_to_be_ten_or_no_longer_than_said(ground, tmp_path,
     assert ground.done() == dict.fromkeys(names, 1)
 
 
+def at_place(name: str, place: str) -> str:
+    return f'{{"lfn": "{name}", "locations": ["{place}"]}}'
+
+
+@pytest.mark.parametrize("when", ["full", "closed"])
+def test_16_only_what_waits_at_the_same_place_is_planned_with_what_has_waited_too_long(ground, tmp_path, when):
+    old = [at_place("/data/a1", "a"), at_place("/data/b1", "b")]
+    text = files(tmp_path, *old, size=10, closed=False)
+    ground.start(text.replace("split = { ", f'split = {{ when = "{when}", max_wait_seconds = 3_600, '))
+    ground.until(lambda: ground.counts("items"))
+    ground.go(1, 1800.0)
+    new = [at_place("/data/b2", "b"), at_place("/data/c1", "c")]
+    a_list(tmp_path, *old, *new, closed=False)
+    ground.until(lambda: len(ground.items()) == 4)
+    ground.go(3, 700.0)
+    ground.go(3)
+    assert ground.items() == {"/data/a1": "acquired", "/data/b1": "acquired", "/data/b2": "acquired"} | {
+        "/data/c1": "available"
+    }
+    assert len(ground.pieces()) == 2, "a place has its own piece"
+    ground.go(3, 1000.0)
+    assert ground.items()["/data/c1"] == "acquired"
+
+
+def test_16_a_file_that_has_changed_makes_no_older_one_wait_longer(ground, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("a")
+    (tmp_path / "in" / "b").write_text("b")
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ directory = "in", stable_seconds = 0, every_seconds = 5 }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 10 }}, max_wait_seconds = 3_600 }}
+        """
+    )
+    ground.until(lambda: len(ground.items()) == 2)
+    ground.go(1, 1800.0)
+    (tmp_path / "in" / "a").write_text("longer")
+    ground.go(5, 300.0)
+    assert ground.counts("items") == {"available": 2}
+    ground.go(4, 100.0)
+    assert ground.counts("items") == {"acquired": 2}
+
+
 def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
     ground.start(files(tmp_path, "a", closed=False))
     list_ = tmp_path / "names.txt"
