@@ -188,7 +188,8 @@ class KnownItem(NamedTuple):
     grp: str
     state: ItemState
     size: int
-    mtime: str
+    mtime: str  # empty: it was named by a list or a person, who say nothing of a file
+    noted: int = 0  # 1: it has a note, such as that its file was removed
 
 
 class NewItem(NamedTuple):

@@ -52,7 +52,8 @@ def has_changed(keeper: Keeper, task: Task, number: int, now: NewItem) -> None:
         if group and group.closed:
             keeper.store.move_items(task.id, [number], ItemState.LATE)
     else:
-        keeper.store.set_items([number], note=STALE, size=now.size, mtime=now.mtime)
+        note = STALE if item.mtime else item.note  # nothing was known of a file that a list or a person has named
+        keeper.store.set_items([number], note=note, size=now.size, mtime=now.mtime)
 
 
 def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:

@@ -21,6 +21,7 @@ from jim.tasks.sources import ALL, Found, group_of
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
 GONE_SECONDS = 60.0  # between two listings without a file
+REST_SECONDS = 600.0  # a directory at rest is listed as often: a file that is written anew leaves its time as it was
 GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
 NOT_SENT = frozenset({ItemState.AVAILABLE, ItemState.ACQUIRED})  # perhaps
 ANY_DEPTH = "\0"  # stands for ** while a pattern is made
@@ -43,6 +44,7 @@ class Memory:
     missing: dict[int, float] = field(default_factory=dict)  # items, and when a listing first lacked them
     ended: frozenset[str] = frozenset()  # groups whose end an earlier look has seen
     mtimes: tuple[int, int] = (-1, -2)  # of the directory at the last two listings
+    listed: float = 0.0  # when the last one was, in seconds since boot
 
 
 def look(
@@ -58,13 +60,13 @@ def look(
     if device and device != found.device:
         raise JimError(f"{place} is another directory than before: it may not be mounted")
     items = list(known)
-    if _is_at_rest(source, memory, there.st_mtime_ns, items):
+    if boot < memory.listed + REST_SECONDS and _is_at_rest(source, memory, there.st_mtime_ns, items):
         return None
     ended = closing(source)  # before the listing: what that shows is in time
     listed = {each.path: each for each in _files(place, source)}
     delayed = _compare(source, memory, listed, items, found, boot)
     found.ended = frozenset(grp for grp in ended & memory.ended if grp not in delayed and not (grp == ALL and delayed))
-    memory.ended, memory.mtimes = ended, (there.st_mtime_ns, memory.mtimes[0])
+    memory.ended, memory.mtimes, memory.listed = ended, (there.st_mtime_ns, memory.mtimes[0]), boot
     return found
 
 
@@ -128,7 +130,7 @@ def _compare(
 ) -> set[str]:
     """Sort files into new, changed, gone and waiting ones; return the groups that have to wait for some."""
     items = {each.name: each for each in known}
-    found.gone, memory.missing = _gone(memory, listed, known, boot)
+    found.gone, memory.missing = _gone(source, memory, listed, known, boot)
     now: dict[str, tuple[Seen, float]] = {}
     unstable: dict[str, str] = {}
     delayed: set[str] = set()
@@ -153,13 +155,22 @@ def _compare(
 
 
 def _gone(
-    memory: Memory, listed: Mapping[str, Seen], known: Sequence[KnownItem], boot: float
+    source: Mapping[str, Any], memory: Memory, listed: Mapping[str, Seen], known: Sequence[KnownItem], boot: float
 ) -> tuple[list[int], dict[int, float]]:
-    """Return the items that two listings have lacked, long enough apart, and those that are missing so far."""
+    """Return the items that two listings have lacked, long enough apart, and those that are missing so far.
+
+    Items of other sources of the task are not missing here, and what is noted of an ended item is no news.
+    """
+    begin, meant = os.path.join(source["directory"], ""), pattern(source["files"])  # noqa: PTH118
     missing = {
         each.id: memory.missing.get(each.id, boot)
         for each in known
-        if each.name not in listed and each.name.startswith("/") and each.state not in GIVEN_UP | {ItemState.GONE}
+        if each.name not in listed
+        and each.mtime
+        and each.state not in GIVEN_UP | {ItemState.GONE}
+        and not (each.noted and each.state not in NOT_SENT)
+        and each.name.startswith(begin)
+        and meant(each.name[len(begin) :])
     }
     return [number for number, first in missing.items() if boot - first >= GONE_SECONDS], missing
 

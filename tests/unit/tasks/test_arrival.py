@@ -301,3 +301,62 @@ def test_a_test_of_an_empty_directory_has_nothing_to_test(ground):
     ground.ask("test")
     ground.until_state(TaskState.CONFIGURED)
     assert any("no source has an item" in line for line in ground.journal())
+
+
+def test_11_what_another_source_brings_is_not_missing_in_a_directory(ground, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}1.raw").write_text("x")
+    (tmp_path / "a" / "a1.dat").write_text("x")
+    (tmp_path / "names.txt").write_text(f"/elsewhere/x\n{tmp_path}/a/to-come.raw\n")
+    ground.start(
+        f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [
+            {{ directory = "a", files = "*.raw", stable_seconds = 0, every_seconds = 5 }},
+            {{ directory = "a", files = "*.dat", stable_seconds = 0, every_seconds = 5 }},
+            {{ directory = "b", stable_seconds = 0, every_seconds = 5 }},
+            {{ list = "names.txt", every_seconds = 5 }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 10 }} }}
+        """
+    )
+    ground.until(lambda: len(ground.items()) == 5)
+    ground.ask("add", items=["/more/y"])
+    ground.go(30, 30.0)
+    assert ground.counts("items") == {"available": 6}
+    (tmp_path / "b" / "b1.raw").unlink()
+    ground.go(30, 30.0)
+    assert ground.counts("items") == {"available": 5, "gone": 1}
+
+
+def test_18_a_file_that_was_named_before_it_came_to_rest_is_not_stale(ground):
+    there = Arrival(ground, stable=60)
+    path = str(there.place / "run1_a.raw")
+    ground.ask("add", items=[path])
+    ground.until(lambda: ground.counts("items") == {"completed": 1} or ground.work())
+    there.drop("run1_a.raw", "xyz")
+    there.wait(200)
+    assert there.note("run1_a.raw") == ""
+    there.drop("run1_a.raw", "longer")
+    there.wait(700)  # the directory itself does not change
+    assert there.note("run1_a.raw").startswith("stale")
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def test_18_what_is_noted_of_a_file_that_is_cleaned_up_lets_the_directory_rest(ground, monkeypatch):
+    from jim.tasks.sources import directory
+
+    there = Arrival(ground, stable=0)
+    path = Path(there.drop("run1_a.raw"))
+    ground.until(lambda: ground.counts("items") == {"completed": 1} or ground.work(), seconds=10.0)
+    path.unlink()
+    there.wait(200)
+    assert there.note("run1_a.raw") == "removed since"
+    listed = []
+    real = directory._files
+    monkeypatch.setattr(directory, "_files", lambda *told: [listed.append(1), *real(*told)][1:])
+    there.wait(200)
+    assert listed == []
