@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from jim.evidence.transitions import has_words
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import ItemState, PieceState, Task, TaskState
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState
 
 
 class TaskVerb(StrEnum):
@@ -74,9 +74,18 @@ def is_tried(task: Task) -> bool:
 
 
 def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
-    """Return the failed pieces that a retry means: those with some words in their reason, or all."""
+    """Return the failed pieces that a retry means: those with some words in their reason, or all.
+
+    Nothing is tried again of a piece whose items a person has given up.
+    """
     words, failed = content.get("reason", ""), store.failed_pieces(task.id)
-    return [each.p for each in failed if not words or has_words(words, each.reason)][: content.get("most")]
+    meant = [each for each in failed if not words or has_words(words, each.reason)]
+    return [each.p for each in meant if not _is_given_up(store, task, each)][: content.get("most")]
+
+
+def _is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
+    items = store.items(task.id, piece.record.get("files", ())).values()
+    return bool(items) and all(each.state is ItemState.DROPPED for each in items)
 
 
 def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:

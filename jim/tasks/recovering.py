@@ -20,7 +20,7 @@ from jim.splitting.files_and_jobs import SplitJob, jobs_in
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
+from jim.statusdb.task_rows import Ended, Item, ItemState, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.tasks.cutting import job_of, lfn_of, piece_of
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
@@ -111,13 +111,26 @@ def _share(one: Part, other: Part) -> bool:
 
 
 def failed_of(store: Store, task: Task) -> list[Failed]:
-    """Return the failed pieces of a task that nobody tries again just now, with their items and parts."""
+    """Return the failed pieces of a task that nobody tries again just now, with those items and parts that matter."""
     grids = {each.w: each.grid for each in store.waves(task.id) if not each.t}
-    return [
+    found = (
         (each, store.items(task.id, each.record.get("files", ())), tuple(store.parts_of(task.id, each.p)))
         for each in store.failed_pieces(task.id)
         if each.kind is Kind.NOT_BROUGHT or _is_failed(store, grids.get(each.wave, 0), each.n)
-    ]
+    )
+    return [wanted for each in found if (wanted := _without_given_up(*each))]
+
+
+def _without_given_up(piece: PieceRow, items: Mapping[int, Item], parts: tuple[Part, ...]) -> Failed | None:
+    """Leave out the items that a person has given up; none: nothing is left of the piece."""
+    dropped = {each.id for each in items.values() if each.state is ItemState.DROPPED}
+    if dropped and dropped == items.keys():
+        return None
+    if not dropped or "first_event" in piece.record["mask"]:  # events are counted over all files of the piece
+        return piece, items, parts
+    record = {**piece.record, "files": [each for each in piece.record["files"] if each not in dropped]}
+    kept = {number: each for number, each in items.items() if number not in dropped}
+    return piece._replace(record=record), kept, tuple(each for each in parts if each.item not in dropped)
 
 
 def _is_failed(store: Store, grid: int, n: int) -> bool:

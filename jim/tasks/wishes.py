@@ -101,7 +101,8 @@ def _start(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     """Pause a task; at once, or with all that is on the way. A pause by itself keeps its reason."""
     reason = task.reason if paused_by_itself(task) else ""
-    throttle = {**task.throttle, "suspend": int(bool(content.get("suspend")))}
+    suspended = bool(content.get("suspend") or task.throttle.get("suspend"))  # until resume lets its waves go on
+    throttle = {**task.throttle, "suspend": int(suspended)}
     keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=reason, throttle=throttle)
     if content.get("kill"):
         _end_waves(keeper, task, BY_PAUSE)

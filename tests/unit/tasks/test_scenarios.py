@@ -1026,3 +1026,30 @@ def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
     assert (kept / "inputs/0/p.sh").read_text() == "#!/bin/sh\nexit 0\n"
     sent = {tuple(job.request["inputs"]) for job in ground.store.grid_jobs()}
     assert sent == {(str(kept / "inputs/0/p.sh"),)}
+
+
+def test_54_a_second_pause_lets_nothing_stay_suspended_for_ever(ground):
+    ground.start(events(4, 1))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.ask("pause", suspend=True)
+    ground.go(3)
+    assert {each.state for each in ground.batch.tasks.values()} == {State.HELD}
+    ground.ask("pause")
+    ground.go(3)
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 4)
+    assert len(ground.batch.tasks) == 4
+
+
+@pytest.mark.parametrize("verb", ["recover", "retry"])
+def test_51_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
+    ground.start(files(tmp_path, *TEN[:6], size=2))
+    ground.until_state(TaskState.FINISHED, code=3)
+    ground.ask("drop", items=[*TEN[:3]], reason="broken")
+    ground.ask(verb)
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    given_up = TEN[:3] if verb == "recover" else TEN[:2]  # a piece is tried again as it is
+    assert ground.done() == dict.fromkeys(set(TEN[:6]) - set(given_up), 1)
+    assert {name for name, state in ground.items().items() if state == "dropped"} == set(TEN[:3])
