@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import importlib
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -13,11 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from jim.admin import keepers
 from jim.admin.code import load_all
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
-from jim.errors import JimError, UnknownJob
+from jim.errors import JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_to_all, replace_durably, sync_directory
 from jim.keeper.serial import told
@@ -25,7 +25,6 @@ from jim.keeper.waking import how_to_install
 from jim.model import Job
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
-from jim.site.lock import heart_beats, holder
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
 from jim.work.catalogue import NotReadable, catalogue_at
@@ -35,9 +34,6 @@ LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 CLOCKS_APART_SECONDS = 30
 WRAPPER_SECONDS = 60
 READING_SECONDS = 10.0
-# Where an operator may have arranged `jim keeper --all`.
-TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
-CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
 
 
 def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:
@@ -81,8 +77,8 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
     if site.site.handlers or site.site.steps or site.limits.analyser:
         yield "handlers", lambda: _handlers(site)
-    yield "keeper", lambda: _keeper(site)
-    yield "keeper --all", lambda: _arranged(site, root)
+    yield "keeper", lambda: keepers.keeper(site)
+    yield "keeper --all", lambda: keepers.arranged(site, root)
     yield "clock", lambda: _clock(site, time.time())
 
 
@@ -272,52 +268,7 @@ def _catalogue(place: str) -> Finding:
     return _good(f"request ids: {ids:,}, datasets: {datasets:,}, in {place}")
 
 
-# The keeper
-
-
-def _keeper(site: Site) -> Finding:
-    """Tell whether a keeper runs, and should. The lock is not tried, because that could keep a keeper from starting."""
-    if heart_beats(site.state, Clock()):
-        return _good("a keeper runs")
-    pid = holder(site.state)
-    if pid:
-        todo = f"see {site.state / 'keeper.log'}; if someone stopped it: kill -CONT {pid}"
-        return Finding("", WARNING, f"a keeper holds the lock (pid {pid}), but does not update its heartbeat", todo)
-    if _unfinished(site):
-        todo = f"start a keeper: jim keeper --all; if it ends again, {site.state / 'keeper.log'} says why"
-        return Finding("", WARNING, "no keeper runs, but there are unfinished grid jobs", todo)
-    return _good("no keeper runs, and none is needed; doors start one")
-
-
-def _unfinished(site: Site) -> bool:
-    if any(not each.name.startswith(".") for each in (site.state / "inbox").iterdir()):
-        return True
-    try:
-        with closing(open_store(site.state, Clock())) as store:
-            return store.unfinished()
-    except UnknownJob:
-        return False
-
-
-def _arranged(site: Site, root: Path) -> Finding:
-    """Tell whether something starts keepers after a reboot."""
-    if os.path.lexists(root / TIMERS):
-        return _good("the systemd timer jim-keepers.timer is enabled")
-    for pattern in CRON:
-        for file in root.glob(pattern):
-            if _names_keepers(file):
-                return _good(f"{file} starts keepers")
-    if not site.managed:
-        return _good("nothing is arranged; submissions and polls start the keeper")
-    todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
-    return Finding("", WARNING, "nothing is arranged: after a reboot grid jobs wait until someone polls", todo)
-
-
-def _names_keepers(file: Path) -> bool:
-    try:
-        return bool(re.search(r"^[^#\n]*\bjim[\"']? keeper --all", file.read_text(errors="replace"), re.MULTILINE))
-    except OSError:  # this account may not read it
-        return False
+# The clock
 
 
 def _clock(site: Site, now: float) -> Finding:

@@ -15,7 +15,7 @@ from jim import run_grid_job
 from jim.cli.acted import acted
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
-from jim.cli.text import say
+from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.keeper.waking import ring
 from jim.reading.accounts import Accounts
@@ -160,9 +160,13 @@ def _token(arguments: argparse.Namespace) -> int:
         say(f"token {arguments.revoke} is revoked, and the sessions that it began have ended")
         acted(site, "pages token --revoke", arguments.revoke)
     elif arguments.list:
-        table(("NAME", "ROLE", "UNTIL"), ((each.name, each.role, shown_time(each.until)) for each in tokens.listed()))
+        table(("NAME", "ROLE", "UNTIL"), ((each.name, each.role, _until(each.until)) for each in tokens.listed()))
     else:
         token, secret = tokens.made(arguments.role, arguments.days)
-        say(MADE.format(secret=secret, name=token.name, role=token.role, until=shown_time(token.until)))
+        say(MADE.format(secret=secret, name=token.name, role=token.role, until=_until(token.until)))
         acted(site, "pages token", f"{token.name}, role {token.role}, until {shown_time(token.until)}")
     return 0
+
+
+def _until(end: float) -> str:
+    return local_time(shown_time(end))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from jim.doors.inbox import require_local_job, slices_of
-from jim.errors import BadRequest
+from jim.errors import BadRequest, UnknownJob
 from jim.evidence.transitions import (
     ENDED_BADLY,
     FORCED_FROM,
@@ -111,6 +111,8 @@ def _require_target(job: GridJob, verb: str, target: str, slices: Slices) -> Non
         refuse_local_job(target, verb)
     if verb == Verb.FORCE and not slices:
         raise BadRequest(f"`jim force` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
+    if slices and job.step is Step.FINISHED and not job.size:
+        raise UnknownJob(f"there is no local job {target}: grid job {job.id} ended before it was split")
     if slices:
         require_local_job(job.id, slices[-1][1], job.size)
 

@@ -40,7 +40,7 @@ def _parsed(text: str) -> etree._Element:
     try:
         element = etree.fromstring(text.encode(), _parser())
     except etree.XMLSyntaxError as error:
-        raise JimError(f"not XML: {error}") from error
+        raise JimError(f"not XML: {error.msg}") from error
     if element.tag == "phase":
         raise JimError("a phase is published by `jim-publish phase`; name the element otherwise")
     _check(element)

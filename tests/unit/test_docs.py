@@ -272,11 +272,11 @@ def test_the_new_job_type_goes_all_the_way(newcomer: dict[str, str], tmp_path: P
     settings, request, tried, handing_in, told = (
         block
         for block in indented("docs/handlers.md")
-        if re.match(r"\[site\]|job_type|job type  |shell/|1 completed", block)
+        if re.match(r"\[site\]|job_type|job type  |jim submit|1 completed", block)
     )
     assert len(module.splitlines()) <= 40
     assert "`/opt/site/mysite/neutrinos.py`" in text_of("docs/handlers.md")
-    assert handing_in == "shell/jim submit neutrinos.jdf --watch\n"
+    assert handing_in == "jim submit neutrinos.jdf --watch\n"
     home, state = tmp_path / "opt/site", Path(newcomer["JIM_STATE"])
     (home / "mysite").mkdir(parents=True)
     (home / "mysite/neutrinos.py").write_text(module)

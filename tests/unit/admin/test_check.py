@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections import namedtuple
 
 import pytest
@@ -295,6 +296,22 @@ def test_unfinished_grid_jobs_want_a_keeper(check, store, tmp_path):
     for stale in (f"{clock.boot_id()} {int(clock.boot()) - 60}", f"{clock.boot_id()} idle", "other 5", "", "x y z"):
         heart.write_text(stale)
         assert check()["keeper"].level == WARNING, stale
+
+
+def test_a_site_file_that_is_newer_than_its_keeper_is_told(check, tmp_path):
+    """A request that the door took in by the new file failed by the old one: `unknown splitter`."""
+    clock = site_check.Clock()
+    check()
+    state = tmp_path / "state"
+    (state / "heartbeat").write_text(f"{clock.boot_id()} {int(clock.boot())}\n")
+    (state / "keeper.lock").write_text(f"{os.getpid()}\n")
+    os.utime(state / "keeper.lock", (time.time() + 60,) * 2)
+    (state / "site.toml").write_text("[batch]\nslots = 2\n")
+    assert check()["keeper"] == Finding("keeper", OK, "a keeper runs")
+    os.utime(state / "keeper.lock", (time.time() - 60,) * 2)
+    found = check()["keeper"]
+    assert (found.level, found.said) == (WARNING, f"the keeper began before {state}/site.toml was last changed")
+    assert found.todo == "end it by `jim keeper --end`, which loses nothing: the next one reads the new file"
 
 
 def test_a_request_in_the_inbox_wants_a_keeper(check, tmp_path):

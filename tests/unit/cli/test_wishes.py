@@ -255,3 +255,12 @@ def test_all_as_a_word_leads_to_the_option(home, verb):
     told = f"jim: 'all' is not an id: `jim {verb} --all` means all grid jobs that are not finished\n"
     assert home.run(verb, "all") == (2, "", told)
     assert not list((home.site.state / "inbox").iterdir())
+
+
+@pytest.mark.parametrize("words", [("force", "1.0", "failed", "--reason", "x"), ("cancel", "1.0"), ("retry", "1.1-3")])
+def test_a_grid_job_that_could_not_be_split_has_no_local_job_to_name(home, words):
+    """`jim force 1.0 failed` promised to declare 0 local jobs failed."""
+    home.add(size=0)
+    home.finish("failed", "cannot be split")
+    told = f"jim: there is no local job {words[1]}: grid job 1 ended before it was split\n"
+    assert home.run(*words) == (4, "", told)
