@@ -11,9 +11,10 @@ from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.before_submission import Wait
 from jim.reading.documents import waits
+from jim.reading.quantities import how_many
 from jim.reading.view import Heart, Trouble, View
 from jim.statusdb.asked import GridJobsAsked
-from jim.statusdb.task_rows import TaskState
+from jim.statusdb.task_rows import PieceState, TaskState
 from jim.tasks.effects import paused_by_itself
 
 EXPLAINED = 50  # grid jobs with the most unsent local jobs
@@ -60,9 +61,12 @@ def unfinished_counts(view: View) -> dict[State, int]:
 
 
 def in_trouble(view: View, since: str) -> list[GridJob]:
-    """Return unfinished grid jobs with failed local jobs, and grid jobs that have failed since that time."""
-    unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True), IN_TROUBLE)
-    ended = GridJobsAsked(outcomes=("failed",), changed=True)
+    """Return unfinished grid jobs with failed local jobs, and grid jobs that have failed since that time.
+
+    Without those of tasks: a task may have many, and tries again itself.
+    """
+    unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
+    ended = GridJobsAsked(outcomes=("failed",), changed=True, folded=True)
     found = [job for job in view.store.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
     return [*unfinished, *found][:IN_TROUBLE]
 
@@ -99,15 +103,23 @@ class TasksSeen(NamedTuple):
     """The tasks at a glance."""
 
     counts: dict[str, int]  # by state
+    with_failures: int  # tasks of which pieces have failed
     wanting: list[Wanting]
 
 
-def tasks_seen(view: View) -> TasksSeen:
-    """Count the tasks by state, and name those that want a person: paused by itself, or blind at a source."""
+def tasks_seen(view: View, since: str) -> TasksSeen:
+    """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source."""
     tasks = view.store.tasks()
+    counts = view.store.counts_of_tasks([each.id for each in tasks])
+    failed = {task: found.get("pieces", {}).get(PieceState.FAILED, 0) for task, found in counts.items()}
     wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
     for each in tasks:
+        if each.state is TaskState.FINISHED and each.outcome != State.COMPLETED.value and each.updated >= since:
+            pieces = failed.get(each.id)
+            told = f": {how_many(pieces, 'piece')} failed" if pieces else ""
+            wanting.append(Wanting(each.name, f"finished {each.outcome}{told}"))
         if each.state is TaskState.RUNNING:
             blind = [source.reason for source in view.store.sources(each.id) if source.reason]
             wanting += [Wanting(each.name, "a source cannot be looked at", reason) for reason in blind[:1]]
-    return TasksSeen(dict(Counter(each.state.value for each in tasks)), wanting)
+    states = Counter(each.state.value for each in tasks)
+    return TasksSeen(dict(states), sum(map(bool, failed.values())), wanting)

@@ -62,7 +62,7 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
 
 def _told(content: Mapping[str, Any]) -> str:
     more = ((name, value) for name, value in content.items() if name not in ("verb", "target", "by") and value)
-    return ", ".join(f"{name} {value}" for name, value in more)[:500]
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in more)[:500]
 
 
 def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:

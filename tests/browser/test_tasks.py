@@ -76,7 +76,7 @@ def tasked(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Itera
     place = tmp_path_factory.mktemp("tasks")
     with pytest.MonkeyPatch.context() as patch:
         world = Ground(place, patch)
-        names = a_list(place, *(f"run{n % 3}_{n:03d}.raw" for n in range(40)), closed=False)
+        names = a_list(place, *(f"run{n % 3}_{n:03d}{'x' * 190 * (n == 39)}.raw" for n in range(40)), closed=False)
         world.create(TASKS.format(EVENTS=EVENTS, SH=SH, names=names))
         world.ask(TaskVerb.START, "bad", untested=True)
         world.until_state(TaskState.PAUSED, "bad", code=3, seconds=60)
@@ -118,6 +118,22 @@ def test_controls_of_tasks_are_accessible(tasked, look, how) -> None:
         page = seen.go(path)
         assert violations(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
+
+
+@pytest.mark.parametrize("how", LOOKS)
+def test_the_state_of_an_item_is_seen_beside_a_long_name(tasked, look, how) -> None:
+    page = look(tasked[1], **LOOKS[how]).go("/tasks/files/items?name=*xxx*")
+    fit(page, "th", "[data-label=State]", "[data-label=Came]")
+    page.locator(".lines tbody th a").click()
+    page.wait_for_url("**/items/*")
+    fit(page, "th", "[data-label=State]", "[data-label=Course]")
+
+
+def fit(page, *cells: str) -> None:
+    """See that the first cells of a table can be seen without scrolling to the side."""
+    for cell in cells:
+        box = page.locator(f".lines tbody {cell}").first.bounding_box()
+        assert box["x"] + box["width"] <= page.viewport_size["width"], cell
 
 
 def test_by_keyboard_from_the_list_to_a_piece_that_failed(tasked, look) -> None:

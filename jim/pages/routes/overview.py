@@ -33,7 +33,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     require_no_filter()
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
-    counts, tasks = unfinished_counts(view), _tasks(view)
+    counts, tasks = unfinished_counts(view), _tasks(view, since.isoformat())
     waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
     _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
@@ -47,7 +47,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
                 "in_trouble": lists.records(view, trouble),
-                "tasks": {"counts": tasks.counts, "wanting": [each._asdict() for each in tasks.wanting]},
+                "tasks": {**tasks._asdict(), "wanting": [each._asdict() for each in tasks.wanting]},
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
@@ -71,9 +71,9 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     )
 
 
-def _tasks(view: View) -> TasksSeen:
+def _tasks(view: View, since: str) -> TasksSeen:
     """Tell of tasks without the words of their sources, if whoever asks may not see these."""
-    seen = tasks_seen(view)
+    seen = tasks_seen(view, since)
     return seen._replace(wanting=[each._replace(more="") for each in seen.wanting]) if g.role is Role.SEE else seen
 
 

@@ -70,7 +70,9 @@ def test_a_wish_is_left_as_jim_task_leaves_it(
     running.go(2)
     assert wishes(running) == [], "the keeper takes it"
     assert f"{verb} requested" in boss.page("/tasks/mc").text
-    assert "by the pages" in boss.page("/tasks/mc").text
+    told = boss.page("/tasks/mc").text
+    assert "by the pages" in told
+    assert " True" not in told, "a choice is told by its name alone"
 
 
 def test_files_wait_until_somebody_closes_their_pool(world: Ground, boss: Person, tmp_path) -> None:

@@ -262,18 +262,23 @@ def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reade
 
 def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: Ground, reader: Person) -> None:
     assert "0 tasks" not in reader.page("/").text
-    assert reader.json("/index.json")["tasks"] == {"counts": {"running": 1}, "wanting": []}
+    assert reader.json("/index.json")["tasks"] == {"counts": {"running": 1}, "with_failures": 1, "wanting": []}
     page = reader.page("/")
-    assert "/tasks?state=running" in page.links()
+    assert {"/tasks?state=running", "/tasks?failed=yes"} <= set(page.links())
+    assert "In trouble" not in page.text, "the task tells of its grid jobs"
     task = failing.task("files")
     failing.store.set_task(task.id, state="paused", reason="by itself: 20 in a row: exit <3>")
     told = reader.json("/index.json")["tasks"]
     assert told == {
         "counts": {"paused": 1},
+        "with_failures": 1,
         "wanting": [{"name": "files", "why": "by itself: 20 in a row: exit <3>", "more": ""}],
     }
-    text = reader.page("/").text
-    assert "by itself: 20 in a row: exit <3>" in text
+    assert "by itself: 20 in a row: exit <3>" in reader.page("/").text
+    failing.store.set_task(task.id, state="finished", outcome="with failures", reason="")
+    (wanting,) = reader.json("/index.json")["tasks"]["wanting"]
+    assert wanting["why"] == "finished with failures: 1 piece failed"
+    assert "1 task wants somebody" in reader.page("/").text
 
 
 def test_a_piece_shows_its_attempts_and_what_it_took(failing: Ground, reader: Person) -> None:
