@@ -20,6 +20,13 @@ COLOURS = {  # of a state on a terminal, as its codes have it
     "suspended": "33",
     "unknown": "33",
     "refused": "31",
+    # those of tasks
+    "testing": "36",
+    "paused": "33",
+    "cancelling": "31",
+    "cancelled": "31",
+    "finished: completed": "32",
+    "finished: with failures": "1;31",
 }
 BOLD = "1"
 BLOCK = 1000  # rows that are in memory at once

@@ -97,7 +97,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("task", with_more(task.name, told["summary"])),
         ("state", with_more(state, told["reason"])),
         ("file", f"{plain(told['file'])}{', which differs from what runs' if told['file_differs'] else ''}"),
-        ("tested", "; ".join(["yes" if told["tested"] else "not as it is now", *told["test"]["measured"]])),
+        ("tested", "; ".join([_tested(told), *told["test"]["measured"]])),
         ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
         ("on the way", _way(told)),
@@ -120,6 +120,12 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
                 "wave not settled: ",
             )
     return 0
+
+
+def _tested(told: Mapping[str, Any]) -> str:
+    if told["tested"]:
+        return "yes"
+    return "not as it is now" if told["tests"] else "not yet"
 
 
 def _way(told: Mapping[str, Any]) -> str:

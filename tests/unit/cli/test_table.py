@@ -5,7 +5,9 @@ from collections import Counter
 
 import pytest
 
-from jim.cli.table import table, wrapped
+from jim.cli.table import COLOURS, table, wrapped
+from jim.statusdb.task_rows import TaskState
+from jim.tasks.concluding import COMPLETED, WITH_FAILURES
 
 HEAD = ("id", "status", "local jobs", "reason")
 ROWS = (
@@ -110,6 +112,13 @@ def test_states_have_their_colour_also_where_they_stand_in_a_narrow_column(termi
     assert wide[0].startswith("\x1b[1mid\x1b[0m  \x1b[1mstatus\x1b[0m     ")
     assert "\x1b[32mcompleted\x1b[0m  4 completed" in wide[2]
     assert re.sub(r"\x1b\[[\d;]*m", "", "\n".join(wide)) == "\n".join(terminal(200))
+
+
+def test_states_of_tasks_have_colours_but_those_before_the_start():
+    ended = {f"finished: {outcome}" for outcome in (COMPLETED, WITH_FAILURES)}
+    plain = {TaskState.CONFIGURED, TaskState.READY, TaskState.FINISHED}
+    assert {*TaskState} - plain | ended <= COLOURS.keys()
+    assert not plain & COLOURS.keys()
 
 
 def test_a_very_long_cell_is_cut_and_says_so():

@@ -99,6 +99,7 @@ def test_a_test_is_watched_and_its_result_told(ground, jim, passing):
 
 def test_a_test_that_fails_exits_1(ground, jim, passing):
     jim("create", ground.write(TEXT))
+    assert "tested       not yet\n" in jim("status", "mc")[1]
     passing["of attempts"] = 3
     code, told = jim("test", "mc", "--watch")
     assert code == 1
@@ -121,6 +122,7 @@ def test_the_graph_has_a_box_for_each_task(ground, jim):
 
 def test_a_failure_of_an_earlier_test_is_not_told_while_the_next_one_begins(ground, jim, passing):
     jim("create", ground.write(TEXT))
+    assert "tested       not yet\n" in jim("status", "mc")[1]
     passing["of attempts"] = 3
     assert jim("test", "mc", "--watch")[0] == 1
     passing["of attempts"] = 0
