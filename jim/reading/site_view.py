@@ -110,7 +110,9 @@ class TasksSeen(NamedTuple):
 def tasks_seen(view: View, since: str) -> TasksSeen:
     """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source."""
     tasks = view.store.tasks()
-    counts = view.store.counts_of_tasks([each.id for each in tasks])
+    counts = (
+        view.store.counts_of_tasks([each.id for each in tasks]) if tasks else {}
+    )  # an older store has no such table
     failed = {task: found.get("pieces", {}).get(PieceState.FAILED, 0) for task, found in counts.items()}
     wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
     for each in tasks:
