@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,11 @@ def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str) ->
     if "key" in found:
         raise BadRequest("the gatekeeper names each job itself; leave this out", "key")
     return attributes | found
+
+
+def literally(name: str) -> str:
+    """Return the pattern that only this name matches: a gatekeeper names outputs, and JIM takes patterns."""
+    return re.sub(r"[*?[]", r"[\g<0>]", name)
 
 
 def whole(text: str, name: str) -> int:

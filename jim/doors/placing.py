@@ -10,7 +10,7 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -27,7 +27,7 @@ BLOCK = 1024 * 1024
 MODE = 0o644  # what a batch system gives to the stdout of a program
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
 MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)", re.DOTALL)
-LAST = re.compile(r"(stdout|stderr)\.last")
+END = re.compile(r"(stdout|stderr)\.last")
 
 
 class Part(NamedTuple):
@@ -92,12 +92,10 @@ def _place_files(job: GridJob, packed: Watched, files: dict[str, str], directory
 
 
 def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield names and paths of outputs; for a name with a slash at its end, those of all outputs below it."""
+    """Yield names and paths of outputs; for the name of a directory, those of all outputs below it."""
     for name, path in files.items():
-        if not name.endswith("/"):
-            yield name, path
-            continue
-        below = "" if name == EVERYTHING else name
+        yield name, path
+        below = "" if name == EVERYTHING else f"{name.removesuffix('/')}/"
         for each in found:
             if each.startswith(below) and each not in STREAMS and each not in files:
                 yield each, os.path.join(path, each[len(below) :])  # noqa: PTH118 - texts
@@ -105,14 +103,27 @@ def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterat
 
 def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[str, list[Part]]:
     """Return where a tar has the outputs of its local jobs, by their names; all, or only these names."""
-    wanted, found = None if names is None else set(names), dict[str, list[Part]]()
+    wanted = None if names is None else set(names)
+    found, ends = dict[str, list[Part]](), dict[str, list[Part]]()
     for member in _members(packed):
-        if not (told := MEMBER.fullmatch(member.name)):
-            continue
-        name = LAST.sub(r"\1", told[2])
-        if wanted is None or name in wanted:
-            found.setdefault(name, []).append(Part(int(told[1]), member.offset_data, member.size))
+        if told := MEMBER.fullmatch(member.name):
+            part, is_end = Part(int(told[1]), member.offset_data, member.size), END.fullmatch(told[2])
+            if is_end or wanted is None or told[2] in wanted:
+                (ends if is_end else found).setdefault(told[2], []).append(part)
+    for name, parts in ends.items():
+        _add_ends(found, name, parts, wanted)
     return found
+
+
+def _add_ends(found: dict[str, list[Part]], name: str, parts: Iterable[Part], wanted: Container[str] | None) -> None:
+    """Add ends of a stream; if a local job has the whole stream, its program has given this name to another output."""
+    stream = name.partition(".")[0]
+    whole = {part.n for part in found.get(stream, ())}
+    for part in parts:
+        belongs = name if part.n in whole else stream
+        if wanted is None or belongs in wanted:
+            found.setdefault(belongs, []).append(part)
+            found[belongs].sort()
 
 
 def _members(packed: IO[bytes]) -> Iterator[tarfile.TarInfo]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jim.doors.arc.grami import Grami, listed, read, values, variables
 from jim.doors.contract import Places
-from jim.doors.own_language import OURS, of_jim, whole, with_texts
+from jim.doors.own_language import OURS, literally, of_jim, whole, with_texts
 from jim.doors.placing import EVERYTHING, ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.files import read_regular
@@ -108,7 +108,7 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     if grami.get("stdin", "") not in ("", os.devnull):
         found["stdin"] = str(session / grami["stdin"])
     if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):
-        found["outputs"] = ["*"] if EVERYTHING in outputs else outputs
+        found["outputs"] = ["*", ".*"] if EVERYTHING in outputs else [*map(literally, outputs)]
     return found
 
 

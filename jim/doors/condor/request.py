@@ -8,7 +8,7 @@ from typing import Any
 
 from jim.doors.condor.arguments import SANDBOX, Called, read
 from jim.doors.contract import Places
-from jim.doors.own_language import of_jim, whole, with_texts
+from jim.doors.own_language import literally, of_jim, whole, with_texts
 from jim.doors.placing import ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.request import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES, declarations, handler_of
@@ -86,7 +86,7 @@ def _program(call: Called, job_type: str, own: str) -> dict[str, Any]:
     if call.i not in ("", os.devnull):
         found["stdin"] = _in_iwd(call, call.i)
     if job_type == ONE_PROGRAM and call.outputs:
-        found["outputs"] = [name for name, _ in call.outputs]
+        found["outputs"] = [literally(name) for name, _ in call.outputs]
     return found
 
 

@@ -145,3 +145,27 @@ def test_a_directory_that_is_away_is_not_made(tmp_path, there):
     with pytest.raises(FileNotFoundError):
         place(job(tmp_path), places(there, "sub/a.dat"))
     assert not there.exists()
+
+
+def test_a_directory_that_is_asked_for_comes_whole_also_without_a_slash_at_its_end(tmp_path, there):
+    done = job(tmp_path, {"7.0/stdout": b"", "7.0/sub/a": b"a", "7.0/sub/deep/b": b"b", "7.0/subway": b"c"})
+    place(done, places(there, "sub"))
+    assert found(there) == {"sub/a": b"a", "sub/deep/b": b"b"}
+
+
+@pytest.mark.parametrize("name", ["my_stdout.last.txt", "old_stderr.last/data", "x.stdout.last"])
+def test_a_name_that_only_resembles_the_end_of_a_stream_stays_as_it_is(tmp_path, there, name):
+    place(job(tmp_path, {"7.0/stdout": b"", f"7.0/{name}": b"mine"}), places(there, name))
+    assert found(there) == {name: b"mine"}
+
+
+def test_the_end_of_a_stream_is_the_stream_where_nothing_else_of_it_is_left(tmp_path, there):
+    """So an older version of JIM has packed it."""
+    place(job(tmp_path, {"7.0/stdout.last": b"out", "7.0/stderr.last": b"err"}), places(there, "stdout", "stderr"))
+    assert found(there) == {"stdout": b"out", "stderr": b"err"}
+
+
+def test_a_program_may_call_an_output_like_the_end_of_a_stream(tmp_path, there):
+    done = job(tmp_path, {"7.0/stdout.last": b"mine", "7.0/stdout": b"out"})
+    place(done, places(there, "stdout", "stdout.last"))
+    assert found(there) == {"stdout": b"out", "stdout.last": b"mine"}

@@ -143,9 +143,10 @@ def test_its_own_log_is_no_output(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "outputs", "files"),
     [
+        ("/a[1]*?.dat", ["a[[]1][*][?].dat"], {"a[1]*?.dat": f"{SESSION}/a[1]*?.dat"}),  # a name, and no pattern
         ("/sub/", ["sub/"], {"sub/": f"{SESSION}/sub/"}),
-        ("/", ["*"], {"./": f"{SESSION}/"}),
-        ("/@list", ["*"], {"./": f"{SESSION}/"}),  # only the payload knows what is in the list
+        ("/", ["*", ".*"], {"./": f"{SESSION}/"}),
+        ("/@list", ["*", ".*"], {"./": f"{SESSION}/"}),  # only the payload knows what is in the list
     ],
 )
 def test_directories_and_lists(asked, outputs, files):

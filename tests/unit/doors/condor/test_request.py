@@ -154,3 +154,7 @@ def test_a_job_without_a_key_is_refused():
     """Handed in once more, it would be a second job."""
     with pytest.raises(BadRequest, match=r"^JobDirectory: blahpd names neither this nor ClientJobId, "):
         attributes_of(called(D=""), "")
+
+
+def test_what_htcondor_names_is_no_pattern():
+    assert attributes_of(called(outputs=["a[1].dat", "b*", "sub"]), "")["outputs"] == ["a[[]1].dat", "b[*]", "sub"]
