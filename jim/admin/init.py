@@ -141,17 +141,23 @@ def own_state() -> Path:
 # Accounts of a managed site
 
 
+def account_of(name: str) -> pwd.struct_passwd:
+    """Return an account of this machine; refuse one that cannot have a directory of its name."""
+    try:
+        account = pwd.getpwnam(name)
+    except (KeyError, ValueError) as error:
+        raise BadSite(f"there is no account {name!r} on this machine") from error
+    if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):
+        raise BadSite(f"the account name {account.pw_name!r} is not usable as a directory name")
+    return account
+
+
 def make_account(name: str, mounts: str | None = None) -> Iterator[str]:
     """Make the directories of an account on a managed site, and report them; repeating this changes nothing.
 
     Everything lies in directories that only root can write, so no account can disturb another.
     """
-    try:
-        account = pwd.getpwnam(name)
-    except KeyError as error:
-        raise BadSite(f"there is no account {name!r} on this machine") from error
-    if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):
-        raise BadSite(f"the account name {account.pw_name!r} is not usable as a directory name")
+    account = account_of(name)
     refuse_network(place := site_file.MANAGED_STATE, mounts)
     try:
         for directory in (place, place / ".by-uid", place / ".published", place / ".turns"):

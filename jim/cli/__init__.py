@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -132,9 +133,20 @@ class Parser(argparse.ArgumentParser):
             setattr(found, last[0].dest, [*(getattr(found, last[0].dest) or ()), *rest])
             rest = []
         if rest:
-            odd = next((each for each in rest if each.startswith("--")), "")
-            self.error(f"unrecognized arguments: {' '.join(rest)}{close_to(odd, self._option_string_actions)}")
+            known = [each[2:] for each in self._option_string_actions if each.startswith("--")]
+            odd = next((each[2:] for each in rest if each.startswith("--")), "")
+            hint = close_to(odd, known).replace("'", "'--", 1)
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
+
+    def refuse_empty(self, words: Sequence[str]) -> None:
+        """Refuse an empty word: a script gives it in place of a variable that is not set."""
+        for before, word in pairwise(["", *words]):
+            option = word[:-1] if word.startswith("--") and word.endswith("=") else before if word == "" else ""
+            if option.startswith("-"):
+                raise BadRequest(f"{option} is empty: give a value, or leave {option} out")
+            if word == "":
+                self.error("an argument is empty")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse an unknown choice, and suggest the nearest known one."""
@@ -178,7 +190,7 @@ def _run(words: list[str]) -> int:
     return 0
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
+def parser_of(name: str) -> Parser:
     """Return the parser of a verb's arguments; manual pages and shell completions are made from these."""
     verb = VERBS[name]
     parser = Parser(
@@ -198,6 +210,7 @@ def _run_verb(name: str, words: list[str]) -> int:
     parser = parser_of(name)
     module = sys.modules[f"jim.cli.{VERBS[name].module}"]
     try:
+        parser.refuse_empty(words)
         arguments = parser.parse_args(words)
     except SystemExit:  # --help was printed
         return 0

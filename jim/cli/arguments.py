@@ -19,3 +19,11 @@ def whole_number(lowest: int, highest: int = MOST) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def number(text: str) -> float:
+    """Read any number; its bounds are checked by whoever uses it."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number") from None

@@ -73,6 +73,8 @@ def _plan(view: View, job: GridJob, words: Sequence[str], *, skip: bool) -> Plan
 
 def _selected(view: View, where: Sequence[str]) -> list[GridJob]:
     """Return the unfinished grid jobs that have these values."""
+    if odd := next((each for each in where if "=" not in each), ""):
+        raise BadRequest(f"--where {odd}: expected attribute=value, for example queue=short")
     chosen, known = [], set[str]()
     for job in view.store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
         try:

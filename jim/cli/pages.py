@@ -13,7 +13,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.acted import acted
-from jim.cli.arguments import whole_number
+from jim.cli.arguments import number, whole_number
 from jim.cli.table import table
 from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="see",
         help="of a token: see (states and reasons), look (all), or control (also cancel, retry and so on)",
     )
-    parser.add_argument("--days", type=float, default=30.0, metavar="N", help="how long a token is good")
+    parser.add_argument("--days", type=number, default=30.0, metavar="N", help="how long a token is good")
     parser.add_argument("--list", action="store_true", help="list the tokens")
     parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
     parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")

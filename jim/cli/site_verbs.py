@@ -68,6 +68,8 @@ def _init(arguments: argparse.Namespace) -> int:
     named = os.environ.get(SITE_VARIABLE)
     usual = site_file.MANAGED_FILE if managed else Path(named) if named else state / "site.toml"
     file = (arguments.file or usual).absolute()
+    for name in arguments.account:
+        site_init.account_of(name)  # before the first file is written
     if arguments.account and file.exists():
         if work:
             raise BadSite(f"{file} exists already: edit `work` in it, and run `jim site init` without --work")

@@ -208,9 +208,12 @@ def test_a_work_directory_that_cannot_be_made_is_told(tmp_path, jim_site, manage
     assert f"NOT made: {tmp_path / 'none' / ME.pw_name}" in capsys.readouterr().out
 
 
-def test_an_unknown_account_is_refused(jim_site, managed):
-    with pytest.raises(BadSite, match="no account 'no-such-account'"):
-        jim_site("init", "--account", "no-such-account")
+def test_an_unknown_account_is_refused_before_anything_is_made(tmp_path, jim_site, managed):
+    """A mistyped account made a managed site of the machine: its site file was written before the refusal."""
+    for known in ((), ("--account", ME.pw_name)):
+        with pytest.raises(BadSite, match="no account 'no-such-account'"):
+            jim_site("init", *known, "--account", "no-such-account")
+    assert list(tmp_path.rglob("*jim*")) == []
 
 
 @pytest.mark.parametrize("name", ["../x", ".hidden", "a/b", ""])

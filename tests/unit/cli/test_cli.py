@@ -152,3 +152,27 @@ def test_verbs_of_one_module_look_into_an_account_alike():
     for name, verb in cli.VERBS.items():
         by_module.setdefault(verb.module, set()).add(name in cli.READING)
     assert {module: alike for module, alike in by_module.items() if len(alike) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("retry", "1", "--reason", ""), "--reason is empty: give a value, or leave --reason out"),
+        (("status", "--account="), "--account is empty: give a value, or leave --account out"),
+        (("force", "1.0", "failed", "--reason", ""), "--reason is empty: give a value, or leave --reason out"),
+        (("hosts", ""), "an argument is empty (see `jim hosts --help`)"),
+        (("submit", ""), "an argument is empty (see `jim submit --help`)"),
+        (("site", "avoid", ""), "an argument is empty (see `jim site --help`)"),
+    ],
+)
+def test_an_empty_word_is_a_variable_that_a_script_has_not_set(home, words, said):
+    """`jim retry 1 --reason "$WHY"` tried everything again if WHY was not set."""
+    home.add()
+    assert home.run(*words) == (2, "", f"jim: {said}\n")
+    assert not list((home.site.state / "inbox").iterdir())
+
+
+@pytest.mark.parametrize(("option", "hint"), [("--jsno", "; did you mean '--json'?"), ("--nope", ""), ("-x", "")])
+def test_only_a_near_option_is_suggested(home, option, hint):
+    """`--nope` was taken for `--type`: the dashes made them alike."""
+    assert home.run("status", option)[2] == f"jim: unrecognized arguments: {option}{hint} (see `jim status --help`)\n"

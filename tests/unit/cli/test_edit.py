@@ -39,3 +39,8 @@ def test_one_impossible_change_leaves_no_wish_for_any(two):
     code, out, err = two.run("edit", "1", "2", "cores=none")
     assert (code, out, wishes(two)) == (2, "", [])
     assert err.startswith("jim: cores: ")
+
+
+def test_a_condition_without_a_value_is_refused(home):
+    told = "jim: --where queue: expected attribute=value, for example queue=short\n"
+    assert home.run("edit", "--all", "--where", "queue", "queue=long") == (2, "", told)
