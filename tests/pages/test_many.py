@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import random
 import re
@@ -21,6 +22,7 @@ from urllib.parse import quote
 
 import psutil
 import pytest
+from lxml import etree
 
 from jim.clock import Clock
 from jim.model import State
@@ -29,9 +31,10 @@ from jim.pages.serving import Serving, serve
 from jim.reading import queries
 from jim.statusdb import file_of, open_store
 from jim.statusdb.formats import VERSION
+from jim.statusdb.task_rows import NewItem, NewPiece, Part
 from tests.formats import TO_FORMAT_8
-from tests.pages.browser import Person
-from tests.pages.grounds import Ground, end_server
+from tests.pages.browser import Person, grammar
+from tests.pages.grounds import Ground, add_task, end_server
 from tests.pages.many import add_finished, add_many
 
 pytestmark = pytest.mark.torture
@@ -351,3 +354,44 @@ def test_93_a_child_without_memory_dies_and_the_page_says_so(
     assert "Name fewer grid jobs" in answer.text
     assert not psutil.Process().children()
     assert person.get("/").status_code == 200
+
+
+def add_task_of_many(ground: Ground, size: int) -> None:
+    """Add a task of many items, ten in each piece."""
+    add_task(ground, "x")
+    store = ground.store
+    task = store.task_named("mc")
+    old, first = {each.id for each in store.find_items(task.id, "*", "", 10)}, task.next_piece
+    store.add_items(task.id, [NewItem(f"/data/raw/file_{n:07}.raw", str(n % 100), 2_000_000_000) for n in range(size)])
+    items = [each.id for each in store.find_items(task.id, "*", "", -1) if each.id not in old]
+    tens = [items[n : n + 10] for n in range(0, size, 10)]
+    with store.transaction():
+        store.add_task_pieces(task.id, first, [NewPiece("", {}, tuple(map(Part, each))) for each in tens])
+        store.end_plan(task.id, first + len(tens), items)
+
+
+def peak(words: str, to: Path) -> int:
+    """Run a command, and give the most memory that it has had, in bytes."""
+    call = (
+        "import sys; from pathlib import Path; from jim.cli import main; code = main(sys.argv[1:]); "
+        "sys.stdout.flush(); print(Path('/proc/self/status').read_text(), file=sys.stderr); sys.exit(code)"
+    )
+    with to.open("wb") as out:
+        command = [sys.executable, "-P", "-s", "-c", call, *words.split()]
+        told = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=with_jim(), check=True)
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", told.stderr)[1])  # type: ignore[index]
+
+
+def test_a_task_of_120_000_items_is_told_in_little_memory(ground: Ground, tmp_path: Path) -> None:
+    add_task_of_many(ground, 120_000)
+    told = tmp_path / "told"
+    least = peak("task status mc", told)
+    assert peak("task items mc", told) - least < 64 << 20
+    assert len(told.read_bytes().splitlines()) == 120_003
+    assert peak("task items mc --json", told) - least < 64 << 20
+    assert len(json.loads(told.read_bytes())) == 120_002
+    assert peak("task items mc --story --json", told) - least < 64 << 20
+    assert told.read_bytes().count(b'    "task": "mc",\n    "item": ') == 120_002
+    assert peak("xml --task mc", told) - least < 64 << 20
+    grammar().assertValid(etree.parse(told))
+    assert told.read_bytes().count(b"<jim:item ") == 120_002
