@@ -47,6 +47,12 @@ def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = Fa
         raise
 
 
+def rewrite(path: Path, content: bytes) -> None:
+    """Write a file that is there anew, in place: readers may see a part, and after a failure that is what is left."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK), "wb") as file:
+        file.write(content)
+
+
 def append_whole(file: Path, lines: bytes, mode: int) -> None:
     """Append whole lines that survive a power cut, or nothing: readers would wait for ever at half a line."""
     descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

@@ -11,7 +11,7 @@ from typing import Any
 from jim.admin.advertise import offer
 from jim.clock import Clock
 from jim.command import forked
-from jim.doors.arc import RUNNING, SUSPENDED, WAITING
+from jim.doors.arc import RUNNING, SUSPENDED, WAITING, plain
 from jim.doors.arc.scanning import ACCOUNT_SECONDS, OURS
 from jim.errors import JimError
 from jim.files import read_regular
@@ -53,7 +53,7 @@ def _jobs(uid: int, numbers: Sequence[str]) -> Iterator[str]:
     for number, content in json.loads(answer).items():
         word, _, comment = content.rstrip("\n").partition("\n")
         letter = LETTERS.get(word.encode(), "EXECUTED")
-        yield f"job {uid}.{number} {letter} {' '.join(comment.split())}"
+        yield f"job {uid}.{number} {letter} {' '.join(plain(comment).split())}"
 
 
 def _answers(name: str, numbers: Sequence[str]) -> bytes:

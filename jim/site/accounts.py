@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,21 +25,31 @@ def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> It
     for directory in sorted(place.iterdir()):
         if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
             continue
-        try:
-            owner = pwd.getpwnam(directory.name).pw_uid
-        except KeyError:
-            complain(f"{directory.name}: there is no such account; left alone")
-            continue
-        if directory.stat().st_uid == owner:
-            yield directory.name
+        if wrong := _wrong(directory):
+            complain(f"{directory.name}: {wrong}; left alone")
         else:
-            complain(f"{directory.name}: {directory} belongs to uid {directory.stat().st_uid}; left alone")
+            yield directory.name
+
+
+def _wrong(directory: Path) -> str:
+    """Return why a directory is not that of the account with its name; empty: it is."""
+    try:
+        owner = pwd.getpwnam(directory.name).pw_uid
+    except KeyError:
+        return "there is no such account"
+    has = directory.lstat()
+    if has.st_uid == owner and stat.S_ISDIR(has.st_mode):
+        return ""
+    return f"{directory} belongs to uid {has.st_uid}"
 
 
 def require_of_site(name: str, file: Path = MANAGED_FILE, place: Path = MANAGED_STATE) -> None:
     """Refuse an account that a site of several accounts does not have; another site has only its owner's."""
     if not file.exists() or not place.is_dir():
         return
+    own = place / name
+    if own.name == name and os.path.lexists(own) and not _wrong(own):
+        return  # to look at all of the accounts takes long where there are hundreds
     names = list(accounts(lambda _: None, place))
     if name not in names:
         there = f"its accounts are {', '.join(names)}" if names else "it has none yet"

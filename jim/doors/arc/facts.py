@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.errors import JimError
-from jim.files import read_regular, replace
+from jim.files import read_regular, rewrite
 from jim.statusdb import open_store
 from jim.statusdb.totals import Totals, totals_of
 
@@ -19,7 +19,7 @@ FACT = re.compile("(exitcode|nodename|Processors|WallTime|UserTime|MaxResidentMe
 
 
 def write(state: Path, number: int, session: str, code: int) -> None:
-    """Replace the facts in the file; a failure costs the accounting, and not the job."""
+    """Write the facts anew into the file; a failure costs the accounting, and not the job."""
     file = Path(f"{session}.diag")
     with suppress(OSError, JimError):
         with closing(open_store(state, Clock())) as store:
@@ -27,7 +27,8 @@ def write(state: Path, number: int, session: str, code: int) -> None:
         before = read_regular(file, LONGEST).decode(errors="replace").splitlines()
         kept = [line for line in before if not FACT.match(line)]
         facts = (f"exitcode={code}", *(_lines(used) if used else ()))
-        replace(file, "".join(f"{line}\n" for line in (*kept, *facts)).encode())
+        # In place: A-REX has made it for the account, which may make no other one beside it.
+        rewrite(file, "".join(f"{line}\n" for line in (*kept, *facts)).encode())
 
 
 def _lines(used: Totals) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jim.errors import BadRequest, in_words
+from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 
 LONGEST = 4 * 1024 * 1024
@@ -19,10 +19,7 @@ Grami = Mapping[str, str]
 
 def read(file: Path) -> dict[str, str]:
     """Return the options by their names, without `joboption_`; of several with one name the first, as A-REX does."""
-    try:
-        text = read_regular(file, LONGEST).decode(errors="surrogateescape")
-    except OSError as error:
-        raise BadRequest(f"cannot read {file}: {in_words(error)}") from error
+    text = read_regular(file, LONGEST).decode(errors="surrogateescape")
     found: dict[str, str] = {}
     for line in text.split("\n"):
         if told := LINE.fullmatch(line.rstrip()):
@@ -30,6 +27,8 @@ def read(file: Path) -> dict[str, str]:
     for name in ("gridid", "directory"):  # the key, and the place of outputs
         if not found.get(name):
             raise BadRequest(f"{file} has no joboption_{name}, so JIM does not take this job: is the file whole?")
+    if not text.endswith("\n") and "jobid" not in found:  # after a restart A-REX writes it anew, beside its reader
+        raise JimError(f"{file} is not whole yet: its last line has no end")
     return found
 
 

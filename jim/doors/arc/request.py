@@ -81,8 +81,7 @@ def _resources(grami: Grami) -> dict[str, Any]:
         found["memory_mb"] = memory * cores
     seconds = whole(grami.get("walltime", ""), "walltime") or -(-whole(grami.get("cputime", ""), "cputime") // cores)
     found |= {"wall_seconds": seconds} if seconds else {}
-    queue = grami.get("queue", "")
-    found |= {"queue": queue} if queue not in ("", OWN_QUEUE) else {}
+    found |= {"queue": queue} if (queue := grami.get("queue", "")) not in ("", OWN_QUEUE) else {}
     proxy = _kept(grami, "proxy")  # A-REX renews it
     return found | ({"proxy": str(proxy)} if proxy.exists() else {})
 
@@ -119,19 +118,14 @@ def _asked(grami: Grami) -> Iterator[str]:
     """
     session = grami["directory"].rstrip("/") + "/"
     own = {grami.get(name, "").removeprefix(session) for name in ("stdout", "stderr")}
-    own |= {log, f"{log}/"} if (log := local_of(grami).get("gmlog", "").strip("/")) else set()
+    with suppress(OSError):
+        log = pairs_of(read_regular(_kept(grami, "local"), LONGEST_LOCAL)).get("gmlog", "").strip("/")
+        own |= {log, f"{log}/"}
     for name in values(grami, "outputfile"):
         if name == "/" or name.startswith("/@"):
             yield EVERYTHING
         elif name.lstrip("/") not in own:
             yield name.lstrip("/")
-
-
-def local_of(grami: Grami) -> dict[str, str]:
-    """Return what A-REX itself keeps of the job."""
-    with suppress(OSError):
-        return pairs_of(read_regular(_kept(grami, "local"), LONGEST_LOCAL))
-    return {}
 
 
 def pairs_of(content: bytes) -> dict[str, str]:

@@ -29,8 +29,10 @@ from jim.errors import JimError, words_of
 from jim.files import locked, read_regular, replace
 from jim.site import file as site_file
 from jim.site.accounts import become
+from jim.workdir.submission import shell_directory
 
-SHELL = Path(__file__).resolve().parents[3] / "shell"
+SHELL = shell_directory()
+MOST_LINES = 10  # about jobs of one account, in one scan
 ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
 STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")
 OURS = re.compile(r"(\d{1,10})\.([1-9]\d{0,14})", re.ASCII)  # the id that A-REX was given: uid and grid job
@@ -70,12 +72,13 @@ def scan(controls: Iterable[Path]) -> None:
 
 
 @contextmanager
-def _alone(what: str) -> Iterator[None]:
-    """Let a failure hold up nothing else, and say what has failed."""
+def _alone(what: str, into: list[str] | None = None) -> Iterator[None]:
+    """Let a failure hold up nothing else, and say what has failed, or add that to a list."""
     try:
         yield
     except (JimError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
-        sys.stderr.write(f"{what}; tried again in the next scan: {plain(words_of(error))}\n")
+        line = f"{what}; tried again in the next scan: {plain(words_of(error))}\n"
+        (sys.stderr.write if into is None else into.append)(line)
 
 
 def jobs(control: Path) -> Iterator[Job]:
@@ -103,8 +106,7 @@ def _job(control: Path, status: Path, id_: str) -> Job | None:
 def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
     """Ask, as the account, which of its jobs have ended."""
     later: list[Later] = []
-    as_account = partial(_told_by, pwd.getpwuid(uid).pw_name, mine, later)
-    answer = forked(as_account, partial(_do, later), ACCOUNT_SECONDS)
+    answer = forked(partial(_told_by, pwd.getpwuid(uid).pw_name, mine, later), partial(_do, later), ACCOUNT_SECONDS)
     for place, code, words in json.loads(answer):
         yield mine[place], int(code), str(words)
 
@@ -112,8 +114,8 @@ def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
 def _tell_arex(job: Job, code: int, words: str) -> None:
     replace(job.control / f"job.{job.id}.lrms_done", f"{code} {plain(words)}\n".encode(), 0o644)
     kick = Path(os.environ.get("ARC_LOCATION", "/usr"), "lib/arc/gm-kick")
-    if kick.exists():  # otherwise A-REX looks after a while
-        run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
+    # If that fails, A-REX looks after a while.
+    run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
 
 
 def _renew_proxy(job: Job) -> None:
@@ -121,10 +123,11 @@ def _renew_proxy(job: Job) -> None:
     parts = re.findall(".{1,3}", job.delegation if HEX.fullmatch(job.delegation) else "")
     file, place = job.control.joinpath("delegations", *parts), job.control / f"job.{job.id}.proxy"
     with suppress(OSError, JimError):  # a job without a proxy, or one that moved on just now
-        if not parts or file.stat().st_mtime <= place.stat().st_mtime:
-            return
         about, draft = place.stat(), place.with_name(f".job.{job.id}.proxy.new")
+        if not parts or (renewed := file.stat().st_mtime_ns) == about.st_mtime_ns:
+            return
         replace(draft, read_regular(file, LONGEST_LOCAL))
+        os.utime(draft, ns=(renewed, renewed))  # later scans know it by that, even if somebody sets the clock back
         os.chown(draft, about.st_uid, about.st_gid)
         draft.rename(place)
 
@@ -134,11 +137,13 @@ def _renew_proxy(job: Job) -> None:
 
 def _told_by(name: str, mine: Sequence[Job], later: list[Later]) -> bytes:
     become(name)
-    state, until, found = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2, list[tuple[int, int, str]]()
+    state, until = site_file.load().state, time.monotonic() + ACCOUNT_SECONDS / 2
+    found, failures = list[tuple[int, int, str]](), list[str]()
     for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
-        with _alone(f"{mine[place].id}: its end is not known"):
+        with _alone(f"{mine[place].id}: its end is not known", failures):
             if time.monotonic() < until and (told := _end(state, mine[place], later)):
                 found.append((place, told.code, told.words))
+    sys.stderr.writelines(failures[:MOST_LINES])  # where a disk is away, thousands of jobs have the same reason
     return json.dumps(found).encode()
 
 

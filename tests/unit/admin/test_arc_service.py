@@ -192,3 +192,15 @@ def test_jobs_are_described_by_what_their_keeper_has_written(tmp_path, monkeypat
         f"job {uid}.3 EXECUTED ",
     ]
     assert any(line.startswith("site most_local_jobs ") for line in told)
+
+
+def test_no_text_of_an_account_spoils_what_a_rex_says_of_all(tmp_path, monkeypatch):
+    """A-REX puts comments into one document for all users, which no control character may be in."""
+    world = World(tmp_path, None)
+    monkeypatch.setenv("JIM_STATE", str(world.site.state))
+    odd = "a\x01b\x1b[31m\x0bc\u2028site slots 9\rd\ufffe]]>\udce9 " + "x" * 60_000
+    (world.site.state / "answers/1").write_text(f"running\n{odd}\nsite slots 9\n", errors="surrogateescape")
+    (told,) = [line for line in lines(world.site, [f"{os.getuid()}.1"]) if line.startswith("job ")]
+    assert told.startswith(f"job {os.getuid()}.1 R a b [31m c site slots 9 d ]]>")
+    assert told.isprintable()
+    assert len(told) < 600

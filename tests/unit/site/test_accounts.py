@@ -46,6 +46,20 @@ def test_an_account_that_is_not_of_the_site_is_refused(tmp_path):
         require_of_site("nobody", file, place)
 
 
+def test_whether_an_account_is_of_the_site_costs_the_same_for_hundreds_of_accounts(tmp_path, monkeypatch):
+    """What root does as each account in turn asks that for each of them, every ten seconds."""
+    file, place, asked = tmp_path / "site.toml", tmp_path / "state", []
+    file.touch()
+    for name in (ME, *(f"account{n}" for n in range(300))):
+        (place / name).mkdir(parents=True)
+    known = pwd.getpwnam
+    monkeypatch.setattr("jim.site.accounts.pwd.getpwnam", lambda name: asked.append(name) or known(name))
+    require_of_site(ME, file, place)
+    assert asked == [ME]
+    with pytest.raises(BadRequest, match=r"\.\. is no account of this site"):
+        require_of_site("..", file, place)
+
+
 @pytest.fixture
 def done(monkeypatch):
     """What the system is asked for; nobody becomes anybody."""

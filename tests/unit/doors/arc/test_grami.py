@@ -5,7 +5,7 @@ import re
 import pytest
 
 from jim.doors.arc.grami import listed, read, values
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 
 # As A-REX 6.17 wrote them.
 GRAMI = r"""joboption_directory='/s/VaON'
@@ -54,8 +54,9 @@ def test_of_two_lines_with_one_name_the_first_counts_as_for_a_rex(tmp_path):
     assert read(tmp_path / "g")["jobid"] == "1001.7"
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(BadRequest, match=r"cannot read .*/job\.x\.grami"):
+def test_a_file_that_cannot_be_read_is_no_wrong_request(tmp_path):
+    """It may be on a server that is away: the script tries again."""
+    with pytest.raises(FileNotFoundError):
         read(tmp_path / "job.x.grami")
 
 
@@ -67,3 +68,16 @@ def test_a_file_without_what_tells_jobs_apart_is_refused(tmp_path, name, value):
     (tmp_path / "g").write_text(line.sub(rf"\1{value}\n" if value else "", GRAMI))
     with pytest.raises(BadRequest, match=rf"/g has no joboption_{name}, so JIM does not take this job: "):
         read(tmp_path / "g")
+
+
+def test_a_file_that_a_rex_is_still_writing_is_read_again_later(tmp_path):
+    """After a restart A-REX writes the file anew, beside the script that reads it."""
+    for length in range(GRAMI.index("joboption_gridid"), len(GRAMI)):
+        (tmp_path / "g").write_text(GRAMI[:length])
+        with pytest.raises(JimError, match=r"/g (is not whole yet|has no joboption_gridid)"):
+            read(tmp_path / "g")
+
+
+def test_half_an_id_at_the_end_hides_nothing(tmp_path):
+    (tmp_path / "g").write_text(f"{NAMED}joboption_jobid=100")
+    assert read(tmp_path / "g")["gridid"] == "VaON"

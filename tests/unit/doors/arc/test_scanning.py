@@ -101,6 +101,26 @@ def test_a_job_that_runs_is_told_of_once_it_has_ended(arex, world):
     assert "Processors=1" in facts
 
 
+def test_facts_are_written_where_an_account_may_make_no_file(arex, world):
+    """A-REX makes the file for the account, in a directory that may be root's."""
+    arex.run()
+    arex.is_at("INLRMS")
+    facts = Path(f"{arex.session}.diag")
+    facts.write_text("runtimeenvironments=\nnodename=of A-REX\n")
+    before = facts.stat().st_ino
+    arex.scan()
+    assert facts.stat().st_ino == before
+    assert facts.read_text().splitlines()[:2] == ["runtimeenvironments=", "exitcode=0"]
+    elsewhere = facts.with_name("elsewhere")
+    elsewhere.write_text("theirs")
+    facts.unlink()
+    facts.symlink_to(elsewhere)
+    told_file(world.site.state, ID).unlink()
+    arex.told.unlink()
+    assert arex.scan() == "0 \n"
+    assert elsewhere.read_text() == "theirs"
+
+
 def test_the_reason_of_a_failure_is_told(arex, world):
     arex.run(9)
     arex.is_at("INLRMS")
@@ -392,6 +412,20 @@ def test_a_broken_file_of_one_job_holds_up_no_other(arex, world, monkeypatch, ca
     assert f"{ID}: its end is not known; tried again in the next scan: ".encode() in capfdbinary.readouterr().err
 
 
+def test_thousands_of_jobs_without_an_answer_do_not_fill_the_log(arex, world, tmp_path, capfdbinary):
+    for n in range(25):
+        other = Arex(tmp_path, world, f"job{n}")
+        other.is_at("INLRMS")
+    keys = world.site.state / "keys"
+    keys.rename(keys.with_name("away"))
+    scanning.scan([arex.control])
+    said = capfdbinary.readouterr().err.decode().splitlines()
+    assert len(said) == 10
+    assert said[0].endswith(
+        f"tried again in the next scan: {world.site.state} has no keys or no store: it may be out of reach"
+    )
+
+
 def test_a_cancel_that_did_not_reach_jim_is_left_by_the_scan(arex, world):
     number = arex.submit()
     world.until(lambda: world.batch.tasks)
@@ -493,15 +527,15 @@ def test_a_renewed_proxy_is_written_into_the_file_that_jim_reads(arex):
     local.write_text(local.read_text() + "delegationid=a3aad0c14a50\n")
     kept, proxy = arex.control / "delegations/a3a/ad0/c14/a50", arex.control / f"job.{ID}.proxy"
     kept.parent.mkdir(parents=True)
-    kept.write_text("first")
-    proxy.write_text("first, as A-REX writes it")
-    os.utime(kept, (LONG_AGO, LONG_AGO))
+    proxy.write_text("as A-REX writes it")
+    for text in ("first", "second"):
+        kept.write_text(text)
+        os.utime(kept, (LONG_AGO, LONG_AGO + len(text)))  # the clock was set back, or not
+        arex.scan()
+        assert (proxy.read_text(), proxy.stat().st_mode & 0o777) == (text, 0o600)
+    before = proxy.stat().st_ino
     arex.scan()
-    assert proxy.read_text() == "first, as A-REX writes it"
-    kept.write_text("second")
-    os.utime(proxy, (LONG_AGO, LONG_AGO))
-    arex.scan()
-    assert (proxy.read_text(), proxy.stat().st_mode & 0o777) == ("second", 0o600)
+    assert proxy.stat().st_ino == before
 
 
 @pytest.mark.parametrize("delegation", ["", "../../etc", "a3a/ad0"])
