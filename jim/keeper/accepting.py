@@ -21,6 +21,7 @@ from jim.keeper.resplitting import Resplits
 from jim.keeper.slices import Slices, meet
 from jim.model import Step, Verb, Witness
 from jim.tasks import wishes as task_wishes
+from jim.tasks.effects import PREFIX
 from jim.tasks.following import unsettle
 from jim.tasks.on_waves import refused_on_wave
 from jim.tasks.recovering import Recoveries
@@ -93,7 +94,7 @@ class Wishes:
         """Record a wish; return what to do with its file then, None if it must wait in the inbox."""
         if path.name in self.fulfilled:  # by a keeper that was killed before it removed the file
             return partial(inbox.taken, path)
-        if content["target"].startswith(task_wishes.PREFIX):
+        if content["target"].startswith(PREFIX):
             return self._take_of_task(path, content)
         grid, slices = inbox.slices_of(content["target"])
         if content["verb"] == Verb.REMOVE and self.keeper.store.removed_at(grid):

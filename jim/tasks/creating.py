@@ -19,7 +19,7 @@ from jim.statusdb import is_there, open_store
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import file as task_file
 from jim.tasks import kept
-from jim.tasks.effects import TaskVerb
+from jim.tasks.effects import PREFIX, TaskVerb
 from jim.tasks.faults import wrong
 
 Spec = dict[str, Any]
@@ -76,9 +76,10 @@ def _one_by_one(state: Path) -> Iterator[None]:
 
 def is_known(site: Site, spec: Spec, digest: str) -> bool:
     """Tell whether a task with this name and content is there; refuse another one that was started."""
-    waiting = [each for each in _in_inbox(site.state) if each["name"] == spec["name"]]
-    if waiting:
-        return bool(waiting[-1]["digest"] == digest)
+    waiting = _in_inbox(site.state)
+    if spec["name"] in waiting:
+        left = waiting[spec["name"]]
+        return bool(left and left["digest"] == digest)
     task = stored(site.state, spec["name"])
     if task is None:
         return False
@@ -102,15 +103,23 @@ def known(state: Path) -> dict[str, Spec]:
         with closing(open_store(state, Clock())) as store:
             over = (TaskState.CANCELLING, TaskState.CANCELLED)
             found = {each.name: each.spec | ({"source": []} if each.state in over else {}) for each in store.tasks()}
-    return found | {each["name"]: each["spec"] for each in _in_inbox(state)}
+    waiting = _in_inbox(state)
+    return {name: each for name, each in found.items() if name not in waiting} | {
+        name: each["spec"] for name, each in waiting.items() if each
+    }
 
 
-def _in_inbox(state: Path) -> Iterator[dict[str, Any]]:
-    """Yield the tasks that the keeper has not taken from the inbox yet."""
+def _in_inbox(state: Path) -> dict[str, dict[str, Any] | None]:
+    """Return the tasks that the keeper has not taken from the inbox yet; none for one that it will forget."""
+    found: dict[str, dict[str, Any] | None] = {}
     for path in sorted((state / "inbox").glob("wish-*-task-*")):
         with suppress(OSError, ValueError, KeyError, JimError):
             content = json.loads(read_regular(path, inbox.LONGEST))
-            yield from content["tasks"] if content["verb"] == TaskVerb.CREATE else ()
+            if content["verb"] == TaskVerb.CREATE:
+                found |= {each["name"]: each for each in content["tasks"]}
+            elif content["verb"] == TaskVerb.REMOVE:
+                found[content["target"].removeprefix(PREFIX)] = None
+    return found
 
 
 def stored(state: Path, name: str) -> Task | None:

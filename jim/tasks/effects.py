@@ -34,6 +34,7 @@ class TaskVerb(StrEnum):
 
 
 POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
+PREFIX = "task:"  # of the target of a wish for a task
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 PASSED, FAILED = "passed", "failed"  # what the journal of a task that runs says of a test

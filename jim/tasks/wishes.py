@@ -12,7 +12,7 @@ from jim.errors import UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.connecting import in_order
-from jim.tasks.effects import TaskVerb, paused_by_itself, pool_of, refusal, to_retry
+from jim.tasks.effects import PREFIX, TaskVerb, paused_by_itself, pool_of, refusal, to_retry
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
 from jim.tasks.recovering import Recoveries
@@ -20,7 +20,6 @@ from jim.tasks.throttle import Throttle, read, resumed
 from jim.tasks.words import THROTTLE
 
 log = logging.getLogger(__name__)
-PREFIX = "task:"  # of the target of a wish for a task
 
 
 def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:

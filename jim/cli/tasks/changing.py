@@ -179,6 +179,8 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
         content = of_fix(view, task, [each for each in arguments.names if "=" in each])
     else:
         content = _content(verb, arguments)
+        if "items" in content:
+            content["items"] = [_name_of(each, task) for each in content["items"]]
     why = refusal(task, verb, content, pool_of(view.store, task))
     if verb is TaskVerb.START and not why:
         troubles = (trouble_with(each["store"]) for each in task.streams)
@@ -219,6 +221,19 @@ def _of_pool(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
     if not names or not all(each.isprintable() for each in names):
         raise BadRequest("name the items to add, or say --list FILE; names must be printable")
     return {"items": names, **({"reopen": True} if arguments.reopen else {})}
+
+
+def _name_of(name: str, task: Task) -> str:
+    """Return the name of an item; of a file in a directory that the task watches, its path as the task calls it.
+
+    Another path of the same file would be another item, and the file be worked on twice.
+    """
+    places = [Path(each["directory"]) for each in task.spec["source"] if each["kind"] == "directory"]
+    if not places or not Path(name).exists():
+        return name
+    path = Path(name).parent.resolve() / Path(name).name
+    ways = (str(each / path.relative_to(there)) for each in places if path.is_relative_to(there := each.resolve()))
+    return next(ways, str(path))
 
 
 def _limit(text: str) -> tuple[str, int]:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jim.cli.tasks.recovery import fix_in_words, recovered
-from jim.reading.quantities import counted, how_many
+from jim.reading.quantities import counted
 from jim.reading.task_effects import TOLD, Content, Known, Told, follow
 from jim.reading.tasks import facts
 from jim.reading.view import View
-from jim.statusdb.task_rows import PieceState, Task
+from jim.statusdb.task_rows import ItemState, PieceState, Task
 from jim.tasks.effects import TaskVerb
-from jim.tasks.pool_wishes import grouped
+from jim.tasks.pool_wishes import GIVEN_UP_FROM, grouped
 
 
 def told(view: View, verb: TaskVerb, task: Task, content: Content) -> Told:
@@ -35,8 +35,15 @@ def _fix(known: Known, content: Content) -> Told:
     return fix_in_words(known.view, known.task, dict(content), reached), {"fix": number, "reached": reached}
 
 
-def _drop(_: Known, content: Content) -> Told:
-    return f"{how_many(len(content['items']), 'item')}: given up, unless they are on the way", {}
+def _drop(known: Known, content: Content) -> Told:
+    """Count which items are given up, if nothing of them is on the way, and which cannot be."""
+    counts = Counter({"given up": 0})
+    for name in dict.fromkeys(content["items"]):
+        item = known.view.store.item_named(known.task.id, name)
+        able = item and (item.state in GIVEN_UP_FROM or item.state is ItemState.ACQUIRED)
+        counts["given up" if able else f"{item.state} already" if item else "unknown"] += 1
+    more = ", unless they are on the way" if counts["given up"] else ""
+    return counted(counts.items()) + more, {name.replace(" ", "_"): count for name, count in counts.items()}
 
 
 def _add(known: Known, content: Content) -> Told:

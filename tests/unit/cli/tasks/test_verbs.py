@@ -7,6 +7,7 @@ import json
 import pytest
 
 from jim import cli
+from jim.doors import inbox
 from jim.model import NO_REASON, State, SubmissionState, Witness
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import EVENTS, SH, a_list
@@ -509,3 +510,29 @@ def test_60_a_keeper_is_started_after_a_reboot_for_a_task_that_only_watches(grou
     assert cli.main(["keeper", "--all"]) == 0
     assert capsys.readouterr().out.endswith(": nothing to do\n")
     assert len(started) == 1
+
+
+def test_a_file_of_a_watched_directory_is_one_item_however_people_call_it(ground, jim, tmp_path, monkeypatch):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "raw").symlink_to("disk")
+    (tmp_path / "raw" / "a").write_text("x")
+    source = '{ directory = "raw", stable_seconds = 0, every_seconds = 5 }'
+    ground.start(f'[[task]]\nname = "t"\n{SH}\nsource = [ {source} ]\nsplit = {{ splitter = "FileBased" }}\n')
+    ground.until(lambda: ground.items())
+    monkeypatch.chdir(tmp_path / "disk")
+    assert jim("add", "t", "a", "./a", "../raw/a", tmp_path / "disk" / "a", "not-there")[1] == (
+        "t: 1 new, 1 known already, 0 late\n"
+    )
+    assert ground.items().keys() == {str(tmp_path / "raw" / "a"), "not-there"}
+    assert jim("drop", "t", "a", "b", "not-there", "--reason", "x")[1].startswith("t: 2 given up, 1 unknown, unless")
+
+
+def test_a_task_is_created_again_right_after_it_is_removed(ground, jim, tmp_path):
+    ground.start(TEXT, "mc")
+    ground.until_state(TaskState.FINISHED, "mc")
+    nonce = ground.task("mc").nonce
+    inbox.task_wish(ground.site.state, "remove", "mc")  # the keeper has not seen it yet
+    assert "nothing has changed" not in jim("create", ground.write(TEXT))[1]
+    ground.go(2)
+    assert ground.task("mc").state is TaskState.CONFIGURED
+    assert ground.task("mc").nonce != nonce
