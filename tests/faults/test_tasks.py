@@ -166,3 +166,89 @@ def test_10_a_disk_that_is_full_for_a_while(place, shim):
         (f"write {at}", partial(run, place, f"full{at}", {"more": {**full, "SHIM_AT": str(at)}}))
         for at in range(5, 300, 7)
     )
+
+
+class OnTrial:
+    """A place with a task that is tested three times: it fails, it passes, and it passes in place of the first."""
+
+    def __init__(self, place, name: str) -> None:
+        self.at = place(name)
+        self.diary = self.at.place / "diary"
+        self.diary.touch()
+        (self.at.place / "broken").touch()
+        self.program = self.at.place / "payload.sh"
+        told = '"$1 $JIM_GRID_JOB.$JIM_ATTEMPT"'
+        self.program.write_text(f"echo {told} >>{self.diary}\ntest ! -e {self.at.place}/broken\n")
+
+    def ask(self, step: int) -> None:
+        """Do what a person does at a step: the first test finds the payload broken, the last one is of another task."""
+        if step == 1:
+            (self.at.place / "broken").unlink()
+        if step != 1:
+            file = self.at.place / "task.toml"
+            file.write_text(
+                f"""
+                [[task]]
+                name = "t"
+                [task.request]
+                job_type = "executable"
+                executable = "/bin/sh"
+                arguments = ["{self.program}", "$FirstEvent"]
+                [[task.source]]
+                events = 40
+                events_per_piece = 10
+                first_event = {100 * step + 1}
+                [task.test]
+                pieces = 2
+                """
+            )
+            creating.create(file, self.at.site, "somebody")
+        inbox.task_wish(self.at.state, "test", "t", by="somebody, by hand")
+
+    def live(self, hurt: int = -1, command: tuple[str, ...] = ()) -> None:
+        """Make the three tests; the keeper of one of them is killed, the next one goes on."""
+        for step in range(3):
+            self.ask(step)
+            if step == hurt:
+                self.at.keep(command=command)
+            self.at.finish()
+            with self.at.store() as store:
+                state = store.task_named("t").state
+            assert state is (TaskState.READY if step else TaskState.CONFIGURED), self.at.log()[-3000:]
+
+    def check(self) -> None:
+        """Each test has grid jobs of its own, whose payloads ran once; nothing of the task is acquired."""
+        with self.at.store() as store:
+            task, jobs = store.task_named("t"), store.grid_jobs()
+            assert not any(store.wrong_in_tasks().values()), store.wrong_in_tasks()
+            assert (store.task_counts(task.id, "pieces"), task.next_piece) == ({}, 0)
+            assert store.task_counts(task.id, "items") == {"available": 1}
+        assert sorted(job.request["name"] for job in jobs) == sorted(
+            ["t:test 1.1", "t:test 1.2", "t:test 2.1", "t:test 2.2", "t:test 1.1", "t:test 1.2"]
+        )
+        assert [job.outcome for job in jobs] == ["failed"] * 2 + ["completed"] * 4
+        assert len({job.key for job in jobs}) == 6
+        ran = Counter(line.split()[0] for line in self.diary.read_text().splitlines() if line.endswith(".1"))
+        assert ran == {"1": 2, "11": 2, "201": 1, "211": 1}, "a first attempt ran twice, or not at all"
+        assert len(set(self.diary.read_text().splitlines())) == len(self.diary.read_text().splitlines())
+
+
+def hurt_in_test(place, step: int, move: str, times: int) -> None:
+    tested = OnTrial(place, f"{step}-{move}-{times}")
+    tested.live(step, doomed(tested.at.place / "seen", "after", times, move))
+    tested.check()
+    tested.at.close()
+
+
+@pytest.mark.torture
+def test_71_a_keeper_killed_at_each_move_of_three_tests_begins_none_twice(place):
+    runs = []
+    for step in range(3):
+        calm = OnTrial(place, f"calm-{step}")
+        seen = calm.at.place / "seen"
+        calm.live(step, doomed(seen, "after"))
+        calm.check()
+        counts = Counter(seen.read_text().split())
+        runs += [(step, move, n) for move in ("Tasks", "TakingInbox", "deliver") for n in range(1, counts[move] + 1)]
+    assert len(runs) > 30
+    at_once((f"test {step}: {move} {n}", partial(hurt_in_test, place, step, move, n)) for step, move, n in runs)
