@@ -25,30 +25,31 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "submit": Verb("submit", "submit a request file", "jim submit request.toml --watch"),
+    "submit": Verb("submit", "submit request files", "jim submit request.toml --watch"),
     "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
     "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
     "show": Verb("show", "show a grid job or a local job in detail", "jim show 12.3"),
-    "explain": Verb(
-        "explain", "explain what a job waits for, on which evidence, and what happens next", "jim explain 12"
-    ),
+    "explain": Verb("explain", "explain what a job waits for, by which evidence, and what is next", "jim explain 12"),
     "hosts": Verb("hosts", "list the hosts on which attempts ran, and which of them JIM avoids", "jim hosts"),
     "accounting": Verb("accounting", "add up what ended attempts have used", "jim accounting --since 30d --by vo,type"),
     "actions": Verb("actions", "list who did what: submitted, cancelled, drained the site", "jim actions --since 2d"),
     "logs": Verb("logs", "print the output of a local job", "jim logs 12.3 --attempt 1"),
-    "debug": Verb(
-        "debug", "open a shell, or run the payload once more, in a copy of a local job", "jim debug 12.3 --run"
-    ),
+    "debug": Verb("debug", "open a shell, or run the payload again, in a copy of a local job", "jim debug 12.3 --run"),
     "outputs": Verb("outputs", "show where the tar and its further files are", "jim outputs 12"),
+    "xml": Verb("xml", "print a grid job as an XML document, or print the schema", "jim xml 12 > 12.xml"),
+    "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
     "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
     "retry": Verb("wishes", "try failed or killed local jobs again", "jim retry 12"),
     "edit": Verb(
         "edit",
-        "change attributes of grid jobs; applies to local jobs that are not yet submitted",
+        "change attributes of grid jobs, for local jobs not yet submitted",
         "jim edit 12 queue=long",
     ),
     "force": Verb("wishes", "declare local jobs completed or failed", "jim force 12.3 failed --reason 'bad node'"),
+    "resplit": Verb(
+        "resplit", "replace an ended local job by several smaller ones", "jim resplit 12.3 -p lumis_per_job=1"
+    ),
     "suspend": Verb("wishes", "suspend a grid job: stop submitting, hold queued jobs", "jim suspend 12"),
     "resume": Verb("wishes", "continue a suspended grid job", "jim resume 12"),
     "remove": Verb("wishes", "remove finished grid jobs, with their tars and logs", "jim remove 12"),
@@ -64,14 +65,9 @@ VERBS = {
     "recover": Verb(
         "recover", "write a request for the work that a grid job has not done", "jim recover 12 > again.json"
     ),
-    "resplit": Verb(
-        "resplit", "replace an ended local job by several smaller ones", "jim resplit 12.3 -p lumis_per_job=1"
-    ),
     "copy": Verb("copy", "write a request for the work of one local job", "jim copy 12.3 > one.json"),
     "task": Verb("tasks", "create tasks, which hand in grid jobs until all of a pool is done", "jim task status"),
     "keeper": Verb("keeper", "run the keeper, or start all keepers that are needed (--all)", "jim keeper --all"),
-    "xml": Verb("xml", "print a grid job as an XML document, or print the schema", "jim xml 12 > 12.xml"),
-    "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
     "db": Verb("db", "compare what the status DB has counted with a recount", "jim db check"),
     "site": Verb("site_verbs", "set up, check or test a site", "jim site check"),
     "advertise": Verb("advertise", "describe this site, as a ClassAd or as JSON", "jim advertise --json"),
@@ -91,7 +87,15 @@ READING = (
     "actions",
     "hosts",
 )  # verbs by which root may look into an account
+HEADS = {  # before these verbs, in `jim --help`
+    "submit": "submit and look:\n",
+    "cancel": "\nchange grid jobs:\n",
+    "split": "\nprepare requests:\n",
+    "task": "\nstanding orders:\n",
+    "keeper": "\nadminister a site:\n",
+}
 NOT_YET = 6
+LONGEST_NAMES = 40  # of second words, in the line of usage
 EXIT_CODES = {
     0: "success; for a watched grid job: completed",
     JimError.exit_code: "failure; for a watched grid job: not completed",
@@ -118,8 +122,23 @@ JIM runs grid jobs on this site's batch system: one request in, many local jobs,
 """
 
 
+class SecondVerbs(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """The second words of a verb, such as `site check`: the line that lists each also begins its own help."""
+
+    def add_parser(self, name: str, **more: Any) -> argparse.ArgumentParser:
+        """Declare a second word."""
+        line = more["help"]
+        return super().add_parser(name, **{"description": f"{line[0].upper()}{line[1:]}.", **more})  # type: ignore[no-any-return]
+
+
 class Parser(argparse.ArgumentParser):
     """A command line parser whose errors are JIM's errors."""
+
+    def add_subparsers(self, **more: Any) -> Any:
+        """Let a verb have second words; in its help, many of them have lines of their own only."""
+        self.register("action", "parsers", SecondVerbs)
+        names = more.get("metavar") or ""
+        return super().add_subparsers(**{**more, "metavar": names if len(names) < LONGEST_NAMES else "VERB"})
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
@@ -202,7 +221,7 @@ def parser_of(name: str) -> Parser:
     parser.set_defaults(verb=name)
     importlib.import_module(f"jim.cli.{verb.module}").add_arguments(parser)
     if name in READING:
-        parser.add_argument("--account", dest="whose", metavar="NAME", help="as root: of this account of the site")
+        parser.add_argument("--account", dest="whose", metavar="NAME", help="as root: look at this account of the site")
     return parser
 
 
@@ -227,10 +246,10 @@ def _run_verb(name: str, words: list[str]) -> int:
 
 
 def _overview() -> str:
-    verbs = "".join(f"  {name:<12}{verb.help}\n" for name, verb in VERBS.items())
+    verbs = "".join(f"{HEADS.get(name, '')}  {name:<12}{verb.help}\n" for name, verb in VERBS.items())
     codes = "".join(f"  {code:<12}{meaning}\n" for code, meaning in EXIT_CODES.items())
     return (
-        f"usage: jim VERB …      a grid job is a number such as 12, a local job of it 12.3\n\nverbs:\n{verbs}\n"
+        f"usage: jim VERB …      a grid job is a number such as 12, a local job of it 12.3\n\n{verbs}\n"
         "Reading verbs take --json: one JSON document. `jim VERB --help` has an example.\n\n"
         f"exit codes:\n{codes}\n"
         "environment: JIM_STATE (state directory), JIM_SITE (site file), NO_COLOR\n"

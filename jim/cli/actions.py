@@ -29,7 +29,7 @@ SINCE = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim actions`."""
-    parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
+    parser.add_argument("--all", action="store_true", help="as root of a site of several accounts: of each")
     add_filters(parser, SINCE, "since")
     add_json(parser)
 

@@ -17,12 +17,22 @@ from jim.site import file as site_file
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim arc`."""
     verbs = parser.add_subparsers(dest="arc_verb", metavar="register|unregister|check|info", required=True)
-    verbs.add_parser("register", help="as root: put the back-end `jim` where A-REX looks for it")
-    verbs.add_parser("unregister", help="as root: remove the back-end")
-    check = verbs.add_parser("check", help="check the connection, with a job of this account (exit 3: incomplete)")
+    verbs.add_parser(
+        "register", help="as root: put the back-end `jim` where A-REX looks for it", epilog="example: jim arc register"
+    )
+    verbs.add_parser("unregister", help="as root: remove the back-end", epilog="example: jim arc unregister")
+    check = verbs.add_parser(
+        "check",
+        help="check the connection, with a job of this account (exit 3: incomplete)",
+        epilog="example: jim arc check",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     check.add_argument("--no-job", action="store_true", help="submit no job")
-    verbs.add_parser("info", help="for A-REX: describe the site, and the jobs whose ids stand on stdin")
+    verbs.add_parser(
+        "info",
+        help="for A-REX: describe the site, and the jobs whose ids stand on stdin",
+        epilog="example: jim arc info",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,9 +16,19 @@ from jim.site import file as site_file
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim ce`."""
     verbs = parser.add_subparsers(dest="ce_verb", metavar="register|unregister|check", required=True)
-    verbs.add_parser("register", help="as root: put JIM's scripts and a route where HTCondor-CE looks for them")
-    verbs.add_parser("unregister", help="as root: remove the scripts and the route")
-    check = verbs.add_parser("check", help="check the connection, with a job of this account (exit 3: incomplete)")
+    verbs.add_parser(
+        "register",
+        help="as root: put JIM's scripts and a route where HTCondor-CE looks for them",
+        epilog="example: jim ce register",
+    )
+    verbs.add_parser(
+        "unregister", help="as root: remove the scripts and the route", epilog="example: jim ce unregister"
+    )
+    check = verbs.add_parser(
+        "check",
+        help="check the connection, with a job of this account (exit 3: incomplete)",
+        epilog="example: jim ce check",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     check.add_argument("--no-job", action="store_true", help="submit no job")
 

@@ -29,7 +29,11 @@ WORDS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim db`."""
     verbs = parser.add_subparsers(dest="db_verb", metavar="check", required=True)
-    check = verbs.add_parser("check", help="compare what the status DB has counted with a recount (exit 1: it differs)")
+    check = verbs.add_parser(
+        "check",
+        help="compare what the status DB has counted with a recount (exit 1: it differs)",
+        epilog="example: jim db check",
+    )
     check.add_argument("--repair", action="store_true", help="count anew what differs; no keeper may run meanwhile")
     check.add_argument("--json", action="store_true", help="print one JSON document")
 

@@ -14,11 +14,17 @@ from jim.site import file as site_file
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim gram`."""
     verbs = parser.add_subparsers(dest="gram_verb", metavar="register|unregister|check", required=True)
-    register = verbs.add_parser("register", help="as root: put the job manager samgrid where GRAM looks for it")
+    register = verbs.add_parser(
+        "register",
+        help="as root: put the job manager samgrid where GRAM looks for it",
+        epilog="example: jim gram register",
+    )
     events = "job managers do not poll: the keeper of ACCOUNT writes events for them; only ACCOUNT may have jobs"
     register.add_argument("--events", metavar="ACCOUNT", default="", help=events)
-    verbs.add_parser("unregister", help="as root: remove the job manager")
-    check = verbs.add_parser("check", help="check the connection (exit 3: incomplete)")
+    verbs.add_parser("unregister", help="as root: remove the job manager", epilog="example: jim gram unregister")
+    check = verbs.add_parser(
+        "check", help="check the connection (exit 3: incomplete)", epilog="example: jim gram check"
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
 
 

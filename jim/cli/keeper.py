@@ -34,8 +34,8 @@ END_SECONDS = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim keeper`."""
     help_ = (
-        "start a keeper wherever there are unfinished grid jobs and no keeper runs; as root of a managed "
-        "site: for every account"
+        "start a keeper wherever there are unfinished grid jobs and no keeper runs; as root of a site of "
+        "several accounts: for each"
     )
     parser.add_argument("--all", action="store_true", help=help_)
     which = parser.add_mutually_exclusive_group()

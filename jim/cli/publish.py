@@ -15,18 +15,24 @@ from jim.statusdb.published import LONGEST, NAME, PHASE_KEY
 
 EVENTS = "events"
 MOST_DIGITS = 15
+PHASE, XML = (
+    "example: jim publish 12 phase merged 3 10 files",
+    "example: jim publish 12 xml luminosity < luminosity.xml",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim publish`."""
     parser.add_argument("target", metavar="G", help="a grid job")
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="phase|xml")
-    phase = kinds.add_parser("phase", help="say that DONE of TOTAL units of a phase are done")
+    phase = kinds.add_parser("phase", help="say that DONE of TOTAL units of a phase are done", epilog=PHASE)
     phase.add_argument("name", metavar="NAME", type=_name, help="up to 40 letters, digits, _ and -")
-    phase.add_argument("done", metavar="DONE", type=_count)
-    phase.add_argument("total", metavar="TOTAL", type=_count)
-    phase.add_argument("unit", metavar="UNIT", type=_name, nargs="?", default=EVENTS, help=f"default: {EVENTS}")
-    xml = kinds.add_parser("xml", help=f"publish the XML element on stdin, of at most {LONGEST:,} bytes")
+    phase.add_argument("done", metavar="DONE", type=_count, help="how many units are done")
+    phase.add_argument("total", metavar="TOTAL", type=_count, help="how many units there are")
+    phase.add_argument(
+        "unit", metavar="UNIT", type=_name, nargs="?", default=EVENTS, help=f"what is counted (default: {EVENTS})"
+    )
+    xml = kinds.add_parser("xml", help=f"publish the XML element on stdin, of at most {LONGEST:,} bytes", epilog=XML)
     xml.add_argument("name", metavar="KEY", type=_name, help="up to 40 letters, digits, _ and -")
 
 

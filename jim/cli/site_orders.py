@@ -19,22 +19,41 @@ from jim.site.avoid import Order
 from jim.site.file import Site
 from jim.workdir.avoid import orders_of
 
+HELP = (  # of each verb: its line, and an example
+    ("drain", "take no new grid jobs for a while; what was taken in goes on", "drain --until 8h --reason 'new disks'"),
+    ("undrain", "take new grid jobs again", "undrain"),
+    ("ban", "take no new grid jobs of a sender; what was taken in goes on", "ban dzero --until 2d"),
+    ("unban", "take new grid jobs of a sender again", "unban dzero"),
+    ("bans", "list the senders whose new grid jobs are refused", "bans"),
+    ("avoid", "avoid hosts: run nothing more there; or use them again (--not)", "avoid wn099 --until 2d"),
+)
+
 
 def add_verbs(verbs: Any) -> None:
     """Declare these verbs of `jim site`."""
-    draining = verbs.add_parser("drain", help="take no new grid jobs for a while; what was taken in goes on")
-    verbs.add_parser("undrain", help="take new grid jobs again")
-    banning = verbs.add_parser("ban", help="take no new grid jobs of a sender; what was taken in goes on")
-    unbanning = verbs.add_parser("unban", help="take new grid jobs of a sender again")
-    add_json(verbs.add_parser("bans", help="list the senders whose new grid jobs are refused"))
-    avoiding = verbs.add_parser("avoid", help="avoid hosts: run nothing more there; or use them again (--not)")
-    avoiding.add_argument("host", metavar="HOST", nargs="+", help="as `jim hosts` has it, with or without its domain")
-    avoiding.add_argument("--not", dest="again", action="store_true", help="use it; what it did before counts no more")
+    of = {name: verbs.add_parser(name, help=line, epilog=f"example: jim site {each}") for name, line, each in HELP}
+    draining, banning, unbanning, avoiding = of["drain"], of["ban"], of["unban"], of["avoid"]
+    add_json(of["bans"])
+    avoiding.add_argument(
+        "host", metavar="HOST", nargs="+", help="a host, as `jim hosts` lists it, with or without its domain"
+    )
+    avoiding.add_argument(
+        "--not", dest="again", action="store_true", help="use them again; what they did before does not count"
+    )
     for each in (banning, unbanning):
-        each.add_argument("who", metavar="DN|VO", nargs="+", help="as `jim show G` prints it: a proxy claims it")
+        each.add_argument(
+            "who", metavar="DN|VO", nargs="+", help="a sender, as `jim show G` prints it; a proxy claims it"
+        )
     for each in (draining, banning, avoiding):
-        each.add_argument("--until", metavar="TIME", default="", help="until then: 2026-01-31T12:00Z, or 30m, 8h, 2d")
-        each.add_argument("--reason", metavar="WORDS", default="", help="why; told to all whom it concerns")
+        each.add_argument(
+            "--until",
+            metavar="TIME",
+            default="",
+            help="the end: 2026-01-31T12:00Z, or how long: 30m, 8h, 2d; default: no end",
+        )
+        each.add_argument(
+            "--reason", metavar="WORDS", default="", help="the reason, which is shown to all whom it concerns"
+        )
 
 
 def _drain(arguments: argparse.Namespace) -> int:

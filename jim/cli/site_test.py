@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 CODES = {"ok": 0, "skipped": 0, "warning": 1, "failed": 2, "unknown": 3}
 WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 MOST_LOAD = 100_000
+LEVELS_HELP = "config, batch, roundtrip, array, glitch, or all; default: config and batch"
 DESCRIPTION = """\
 Test this site with real jobs, level by level. The test says beforehand how many local jobs it will submit. It cleans
 up at its end, also after an interruption; the next test cleans up after a killed one. A level that depends on a failed
@@ -40,7 +41,7 @@ could not run to its end).
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site test`."""
     parser.description = DESCRIPTION
-    parser.add_argument("level", nargs="*", help="config batch roundtrip array glitch, or all (default: config batch)")
+    parser.add_argument("level", metavar="LEVEL", nargs="*", help=LEVELS_HELP)
     parser.add_argument(
         "--load", type=whole_number(1, MOST_LOAD), default=0, metavar="N", help="run N further local jobs"
     )

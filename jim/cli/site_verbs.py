@@ -21,6 +21,10 @@ from jim.files import replace
 from jim.site import file as site_file
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
+INIT, CHECK = "example: jim site init --account mc --work /shared/jim", "example: jim site check"
+MOVED, RESTORED = "example: jim site moved", "example: jim site restored"
+BACKUP, TEST = "example: jim site backup /backup/mc-2026-11-23.tar", "example: jim site test all"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site`."""
@@ -29,22 +33,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="init|check|test|drain|undrain|ban|unban|bans|avoid|backup|moved|restored",
         required=True,
     )
-    init = verbs.add_parser("init", help="write a site file, and make the directories of accounts")
+    init = verbs.add_parser("init", help="write a site file, and make the directories of accounts", epilog=INIT)
     init.add_argument("--file", type=Path, help="path of the file; default: where JIM looks for it")
     init.add_argument(
-        "--work", default="", help="directory that the worker nodes see, if it is not the state directory"
+        "--work",
+        metavar="DIR",
+        default="",
+        help="directory that the worker nodes see, if it is not the state directory",
     )
     init.add_argument(
-        "--account", action="append", default=[], help="as root: make the directories that this account needs"
+        "--account",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="as root: make the directories that this account needs; may be repeated",
     )
-    check = verbs.add_parser("check", help="prove with real operations that this place works (exit 3: it does not)")
+    check = verbs.add_parser(
+        "check", help="prove with real operations that this place works (exit 3: it does not)", epilog=CHECK
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
-    verbs.add_parser("moved", help="continue with a state directory that has a new path, or is on a new machine")
-    verbs.add_parser("restored", help="continue with a state directory from a backup or snapshot, or with a copy")
+    verbs.add_parser(
+        "moved", help="continue with a state directory that has a new path, or is on a new machine", epilog=MOVED
+    )
+    verbs.add_parser(
+        "restored", help="continue with a state directory from a backup or snapshot, or with a copy", epilog=RESTORED
+    )
     site_orders.add_verbs(verbs)
-    save = verbs.add_parser("backup", help="save the state directory, while the keeper is at work, for a restore")
+    save = verbs.add_parser(
+        "backup", help="save the state directory, while the keeper is at work, for a restore", epilog=BACKUP
+    )
     save.add_argument("file", metavar="FILE", type=Path, help="the tar to write, on another disk")
-    site_test.add_arguments(verbs.add_parser("test", help="run real jobs through the batch system"))
+    site_test.add_arguments(verbs.add_parser("test", help="run real jobs through the batch system", epilog=TEST))
 
 
 def run(arguments: argparse.Namespace) -> int:

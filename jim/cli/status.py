@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "finished ones"
     )
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
-    parser.add_argument("--all", action="store_true", help="as root of a managed site: of every account")
+    parser.add_argument("--all", action="store_true", help="as root of a site of several accounts: of each")
     parser.add_argument("--waves", action="store_true", help="also the grid jobs of tasks, one by one")
     add_filters(parser, GRID_JOBS, *FILTERS)
     add_json(parser)

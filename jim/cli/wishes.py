@@ -34,7 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("targets", metavar="G", nargs="+", help="a finished grid job")
     elif verb == Verb.FORCE:
         parser.add_argument("targets", metavar="G.n", nargs=1, help="a local job, or slices such as 12.1-4,7")
-        parser.add_argument("to", choices=[state.value for state in FORCED_FROM], help="the new state")
+        parser.add_argument(
+            "to", metavar="completed|failed", choices=[state.value for state in FORCED_FROM], help="the new state"
+        )
         parser.add_argument("--reason", required=True, help="the reason; it is shown wherever the local job is shown")
     else:
         few = "*" if verb in FOR_MANY else "+"

@@ -1,6 +1,8 @@
 """The people's door: its words, its command line, handing in and wishing."""
 
+import argparse
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -176,3 +178,28 @@ def test_an_empty_word_is_a_variable_that_a_script_has_not_set(home, words, said
 def test_only_a_near_option_is_suggested(home, option, hint):
     """`--nope` was taken for `--type`: the dashes made them alike."""
     assert home.run("status", option)[2] == f"jim: unrecognized arguments: {option}{hint} (see `jim status --help`)\n"
+
+
+def parsers(parser):
+    """Yield a parser, and those of its second words."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_help_fits_a_terminal_says_what_the_verb_does_and_has_a_true_example(verb, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    all_of_them = [each for each in parsers(cli.parser_of(verb)) if verb != "task" or each.prog == "jim task"]
+    for each in all_of_them:
+        assert [line for line in each.format_help().splitlines() if len(line) > 80] == []
+        assert each.description.endswith((".", ".\n"))
+        words = shlex.split(each.epilog.removeprefix("example: jim ").partition(" > ")[0].partition(" < ")[0])
+        assert each.prog.split()[1] == words[0]
+        assert cli.parser_of(words[0]).parse_args(words[1:])
+
+
+def test_the_overview_fits_a_terminal(home):
+    assert [line for line in home.out("--help").splitlines() if len(line) > 80] == []
