@@ -33,7 +33,7 @@ def completed(made, *words):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["res"], ["resume", "resplit"]),
+        (["res"], ["resplit", "resume"]),
         (["help", "adv"], ["advertise"]),
         (["submit", "--d"], ["--dry-run"]),
         (["submit", "jim-sub"], ["jim-submit.1"]),
