@@ -14,7 +14,7 @@ from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import EMPTY, ItemState, PieceRow, PieceState, Source, Task, TaskState
+from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.throttle import in_words, read
 
@@ -113,6 +113,8 @@ def _unstable(source: Source) -> Iterator[Wait]:
         next_ = "it is taken once it has not changed for so long; until then its group stays open"
         if why == EMPTY:
             next_ = "it is taken once it has content and comes to rest; its group does not stay open for it"
+        if why == UNPRINTABLE:
+            next_ = "it is never taken; rename it; its group does not stay open for it"
         yield Wait(f"file {name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
 
 

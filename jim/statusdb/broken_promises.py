@@ -36,6 +36,11 @@ class BrokenPromises(Chains):
         )
         return [number for (number,) in self.db.execute(sql, (task, upstream, limit))]
 
+    def any_unfulfilled(self, task: int, note: str) -> bool:
+        """Tell whether promised items of a task were dropped with a note that begins so."""
+        sql = "SELECT 1 FROM item WHERE task = ? AND state = 'dropped' AND there < 1 AND note GLOB ? LIMIT 1"
+        return self.db.execute(sql, (task, f"{note}*")).fetchone() is not None
+
     # Recovery
 
     def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:

@@ -308,6 +308,9 @@ class TaskStore(Protocol):
     def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
         """Return the items in no piece that a task has only promised."""
 
+    def any_unfulfilled(self, task: int, note: str) -> bool:
+        """Tell whether promised items of a task were dropped with a note that begins so."""
+
     def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
         """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
 

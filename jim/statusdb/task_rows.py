@@ -130,6 +130,7 @@ class Task(NamedTuple):
 
 
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
+UNPRINTABLE = "its name has characters that cannot be printed"
 
 
 class Source(NamedTuple):

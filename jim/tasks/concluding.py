@@ -49,7 +49,9 @@ def _finish(keeper: Keeper, task: Task) -> None:
     ]
     if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
         return
-    outcome = WITH_FAILURES if items.get(ItemState.FAILED) or _any_broken(keeper, task) else COMPLETED
+    failed = items.get(ItemState.FAILED) or _any_broken(keeper, task)
+    lost = items.get(ItemState.DROPPED) and keeper.store.any_unfulfilled(task.id, feeding.NOT_FULFILLED)
+    outcome = WITH_FAILURES if failed or lost else COMPLETED
     keeper.store.set_task(task.id, state=TaskState.FINISHED, outcome=outcome, reason="")
     keeper.store.note_task(task.id, outcome)
     log.info("task %s: finished, %s", task.name, outcome)

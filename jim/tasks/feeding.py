@@ -26,6 +26,7 @@ from jim.tasks.throttle import read
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500  # outputs, or pieces
+NOT_FULFILLED = "its promise will not be fulfilled"
 FAIL = "fail"  # what becomes of a piece whose promise is broken
 TO_COME = (ItemState.AVAILABLE, ItemState.PROMISED)
 
@@ -114,7 +115,7 @@ def give_up(keeper: Keeper, task: Task) -> None:
             name = task.spec["source"][source.k]["task"]
             _end(keeper, task, source, f"will not be fulfilled: task {name} was cancelled", broken=False)
             items = keeper.store.promised_items(task.id, source.upstream, AT_ONCE)
-            note = f"its promise will not be fulfilled: task {name} was cancelled"
+            note = f"{NOT_FULFILLED}: task {name} was cancelled"
             keeper.store.move_items(task.id, items, ItemState.DROPPED, note=note)
         elif task.spec["source"][source.k]["when_broken"] == FAIL and _any_broken(keeper, source):
             _end(keeper, task, source, "is broken", broken=True)

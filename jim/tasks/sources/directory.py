@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import JimError
-from jim.statusdb.task_rows import EMPTY, ItemState, KnownItem, NewItem
+from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, NewItem
 from jim.tasks.sources import ALL, Found, group_of
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
@@ -87,7 +87,7 @@ def _files(place: Path, source: Mapping[str, Any]) -> Iterator[Seen]:
     meant = pattern(source["files"])
     for path, entry in _walked(place, deep=is_deep(source)):
         name = os.path.relpath(path, place)
-        if not meant(name) or not path.isprintable() or (source["not"] and fnmatch(entry.name, source["not"])):
+        if not meant(name) or (source["not"] and fnmatch(entry.name, source["not"])):
             continue
         try:
             told = entry.stat()
@@ -136,6 +136,9 @@ def _compare(
     delayed: set[str] = set()
     for path, seen in sorted(listed.items()):
         item, grp = items.get(path), group_of(source.get("group") or "", path)
+        if grp is not None and not path.isprintable():
+            unstable[ascii(path)[1:-1]] = UNPRINTABLE
+            continue
         if grp is None or (item and (item.state in GIVEN_UP or _is_same(item, seen))):
             continue
         before = memory.waiting.get(path)

@@ -16,14 +16,15 @@ from jim.tasks.sources import Found, group_of
 
 LARGEST = 64_000_000
 CLOSED = "closed"
+NOT_TEXT = "\ufffd"  # what stands in place of bytes that are no UTF-8
 NO_VARIABLES: Mapping[str, str] = {}
 
 
 def look(source: Mapping[str, Any]) -> Found:
     """Read the lines of a list that a newline ends: the last line may still be written."""
     content = read_regular(resolved(Path(source["list"])), LARGEST)
-    text = content[: content.rfind(b"\n") + 1].decode()
-    return found_in(text.split("\n"), source.get("group") or "", source["list"])
+    lines = content[: content.rfind(b"\n") + 1].decode(errors="replace").split("\n")
+    return found_in(lines, source.get("group") or "", source["list"])
 
 
 def found_in(lines: Iterable[str], group: str, what: str) -> Found:
@@ -31,6 +32,8 @@ def found_in(lines: Iterable[str], group: str, what: str) -> Found:
     found = Found()
     for number, line in enumerate(lines, 1):
         text = line.strip()
+        if NOT_TEXT in line:
+            raise JimError(f"{what}, line {number}: no UTF-8")
         if not text or text.startswith("#"):
             continue
         if text == CLOSED:

@@ -360,3 +360,18 @@ def test_18_what_is_noted_of_a_file_that_is_cleaned_up_lets_the_directory_rest(g
     monkeypatch.setattr(directory, "_files", lambda *told: [listed.append(1), *real(*told)][1:])
     there.wait(200)
     assert listed == []
+
+
+def test_15_a_file_whose_name_cannot_be_printed_is_told(ground):
+    there = Arrival(ground, stable=0)
+    there.drop("run1_a\n.raw")
+    there.wait(20)
+    assert there.states() == {}
+    view = View(ground.site, ground.store, ground.clock)
+    told = [each for each in task_waits.waits(view, ground.task()) if "not taken yet" in each.what]
+    assert [each.what.partition("/in/")[2] for each in told] == [
+        r"run1_a\n.raw is not taken yet: its name has characters that cannot be printed"
+    ]
+    assert told[0].next.startswith("it is never taken; rename it")
+    there.end()
+    assert ground.done() == {}

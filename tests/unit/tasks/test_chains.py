@@ -424,3 +424,13 @@ def test_1_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
     ground.until(kill, 5.0, 300)
     assert ground.merged() == list(range(1, 41))
     assert sum(task.state is State.COMPLETED for task in ground.batch.tasks.values()) == 20 + 4 + 1
+
+
+def test_28_a_task_that_got_nothing_of_what_was_promised_has_failed(ground):
+    ground.chain(events=20)
+    ground.until(lambda: ground.counts("items", "merge").get("promised"))
+    ground.ask("cancel", "reco")
+    ground.until(lambda: ground.task("merge").state is TaskState.FINISHED, 5.0)
+    assert set(ground.items("merge").values()) <= {"dropped"}
+    assert ground.items("merge")
+    assert ground.task("merge").outcome == "with failures"

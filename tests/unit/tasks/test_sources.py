@@ -14,7 +14,7 @@ from jim.keeper.workers import Workers
 from jim.site.file import General
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.moves import Tasks
-from jim.tasks.sources import command
+from jim.tasks.sources import command, lists
 from tests.unit.tasks.ground import SH, Ground, a_list
 
 TEXT = """\
@@ -238,3 +238,10 @@ def test_a_look_that_shows_nothing_new_gives_no_turn_and_is_told_of_later(ground
         lines.write("/data/2\nclosed\n")
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == {"/data/1": 1, "/data/2": 1}
+
+
+def test_a_list_says_in_which_line_is_no_text(tmp_path):
+    file = tmp_path / "names.txt"
+    file.write_bytes(b"a\n\xff\n")
+    with pytest.raises(JimError, match=r"names.txt, line 2: no UTF-8"):
+        lists.look({"list": str(file), "group": ""})
