@@ -32,6 +32,8 @@ class Tending:
         self._door = door
         self._next_look = 0.0
         self._written: dict[int, bytes] = {}  # the last line beside each job
+        # When each job was last asked about, by its trace, and when the keeper saw that, in seconds since boot.
+        self._asked: dict[int, tuple[float, float]] = {}
 
     def __call__(self, keeper: Keeper) -> None:
         """Write changed lines beside split jobs; look now and then for jobs that nobody asks about."""
@@ -39,7 +41,8 @@ class Tending:
             self._show(keeper, number)
         if keeper.clock.boot() >= self._next_look:
             self._next_look = keeper.clock.boot() + LOOKED_EVERY
-            _look_for_forgotten(keeper, self._door)
+            self._cancel_forgotten(keeper, keeper.site.limits.unasked_seconds)
+            _clear(keeper.site.state)
 
     def _show(self, keeper: Keeper, number: int) -> None:
         try:
@@ -61,17 +64,27 @@ class Tending:
         log.info("%d: its line of progress cannot be written: %s", number, error)
         self._written.pop(number, None)
 
+    def _cancel_forgotten(self, keeper: Keeper, limit: float) -> None:
+        """Cancel jobs that the gatekeeper has not asked about for as long as the site allows.
+
+        Only silence that this keeper has seen counts: the clock may jump, and both may have been off.
+        """
+        before, self._asked, now = self._asked, {}, keeper.clock.boot()
+        for number, last in _asked(keeper.store, keeper.site.state, self._door) if limit else ():
+            known = before.get(number, (0.0, now))
+            self._asked[number] = seen = known if known[0] == last else (last, now)
+            if now - seen[1] > limit:
+                why = f"nobody has asked about it for {(now - seen[1]) / 3600:.1f} h, as limits.unasked_seconds says"
+                by = f"{inbox.account()}, by the keeper: {why}"
+                inbox.wish(keeper.site.state, Verb.CANCEL, str(number), by=by, door=self._door)
+
 
 def _nothing(_: None) -> None:
     """Record nothing: a line was written."""
 
 
-def _look_for_forgotten(keeper: Keeper, door: str) -> None:
-    """Cancel jobs that the gatekeeper has not asked about for as long as the site allows; forget traces of old ones."""
-    limit, state = keeper.site.limits.unasked_seconds, keeper.site.state
-    for number, seconds in forgotten(keeper.store, state, door, limit) if limit else ():
-        why = f"nobody has asked about it for {seconds / 3600:.1f} h, as limits.unasked_seconds says"
-        inbox.wish(state, Verb.CANCEL, str(number), by=f"{inbox.account()}, by the keeper: {why}", door=door)
+def _clear(state: Path) -> None:
+    """Remove traces of grid jobs that are gone."""
     with suppress(FileNotFoundError):
         for name in os.listdir(state / ASKED):  # noqa: PTH208 - names suffice
             if not (state / "answers" / name).exists():
@@ -80,10 +93,16 @@ def _look_for_forgotten(keeper: Keeper, door: str) -> None:
 
 def forgotten(store: Store, state: Path, door: str, limit: float) -> Iterator[tuple[int, float]]:
     """Yield open grid jobs of the door that nobody has asked about for so many seconds, and for how many."""
+    for number, last in _asked(store, state, door):
+        if (seconds := time.time() - last) > limit:
+            yield number, seconds
+
+
+def _asked(store: Store, state: Path, door: str) -> Iterator[tuple[int, float]]:
+    """Yield open grid jobs of the door, and when somebody has last asked about each, or submitted it."""
     for job in store.grid_jobs(*(step for step in Step if step is not Step.FINISHED)):
         if job.door == door and job.wish != Verb.CANCEL:
-            since = datetime.fromisoformat(job.created).timestamp()
+            last = datetime.fromisoformat(job.created).timestamp()
             with suppress(FileNotFoundError):
-                since = max(since, (state / ASKED / str(job.id)).stat().st_mtime)
-            if (seconds := time.time() - since) > limit:
-                yield job.id, seconds
+                last = (state / ASKED / str(job.id)).stat().st_mtime
+            yield job.id, last

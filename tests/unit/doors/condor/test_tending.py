@@ -108,6 +108,13 @@ def test_jobs_that_nobody_has_asked_about_are_found(submit, monkeypatch):
     assert list(dict(forgotten(world.store, world.site.state, "condor", 6 * HOUR))) == [1]
 
 
+def test_what_was_asked_about_counts_also_if_the_clock_was_set_back_after_the_submission(submit):
+    world = submit()
+    world.go(3)
+    asked(world, 1, ago=7 * HOUR)
+    assert dict(forgotten(world.store, world.site.state, "condor", 6 * HOUR)).keys() == {1}
+
+
 def test_they_are_left_alone_if_the_site_has_named_no_time(submit, monkeypatch):
     world = submit()
     world.go(3)
@@ -118,24 +125,36 @@ def test_they_are_left_alone_if_the_site_has_named_no_time(submit, monkeypatch):
 
 
 @pytest.mark.parametrize("limits", [Limits(unasked_seconds=6 * HOUR)])
-def test_after_the_site_s_own_time_they_are_cancelled_and_a_late_submission_begins_anew(
-    submit, monkeypatch, capfdbinary
-):
+def test_after_the_site_s_own_time_they_are_cancelled_and_a_late_submission_begins_anew(submit, capfdbinary):
     world = submit()
     world.go(3)
-    later = time.time() + 8 * HOUR
-    monkeypatch.setattr(time, "time", lambda: later)
-    asked(world, 1, ago=5 * HOUR)
-    world.go(3, seconds=LOOKED_EVERY)
+    world.go(1, seconds=5 * HOUR)
+    asked(world, 1, ago=0)
+    world.go(1, seconds=LOOKED_EVERY)
+    world.go(1, seconds=5 * HOUR)
     assert world.store.grid_job(1).wish == ""
-    asked(world, 1, ago=7 * HOUR)
-    world.until(lambda: world.store.grid_job(1).wish == "cancel", seconds=LOOKED_EVERY / 2)
+    world.until(lambda: world.store.grid_job(1).wish == "cancel", seconds=1.5 * HOUR)
     (line,) = [each.reason for each in world.store.journal(1) if each.now == "cancel requested"]
     assert line == (
-        f"{inbox.account()}, by the keeper: nobody has asked about it for 7.0 h, as limits.unasked_seconds says"
+        f"{inbox.account()}, by the keeper: nobody has asked about it for 6.7 h, as limits.unasked_seconds says"
     )
     submit()
     assert capfdbinary.readouterr().out.splitlines()[-1].endswith(b"/2")
+
+
+@pytest.mark.parametrize("limits", [Limits(unasked_seconds=6 * HOUR)])
+@pytest.mark.parametrize("what", ["a clock that jumps", "a machine that was off"])
+def test_no_clock_and_no_machine_that_was_off_makes_jim_forget_that_they_were_asked_about(submit, monkeypatch, what):
+    """The gatekeeper, which was off as well, asks again when it is up."""
+    world = submit()
+    world.go(3)
+    asked(world, 1, ago=0)
+    later = time.time() + 1000 * HOUR
+    monkeypatch.setattr(time, "time", lambda: later)
+    if what == "a machine that was off":
+        world.restart()
+    world.go(3, seconds=LOOKED_EVERY)
+    assert world.store.grid_job(1).wish == ""
 
 
 def test_traces_of_removed_jobs_go(submit):
