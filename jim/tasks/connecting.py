@@ -12,10 +12,11 @@ from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.tasks.faults import Wrong, wrong
 from jim.tasks.sources.directory import is_deep
+from jim.tasks.words import later
 from jim.work.splitters import find, name_of
 
 Spec = Mapping[str, Any]
-WHEN_BROKEN = ("wait", "fail")
+WHEN_BROKEN, GO_ON = ("wait", "fail"), "go on"
 BY_NAME = ("FileBased", "GangaDatasetSplitter", "RunBased", "MinFileBased")  # splitters that need no more of a file
 NEEDS = {
     "SizeBased": "sizes",
@@ -57,6 +58,8 @@ def _check_source(spec: Spec, source: Spec, known: Mapping[str, Spec], site: Sit
     if output not in streams:
         given = "missing" if output is None else f"{name!r} has no output {output!r}"
         raise wrong("source.output", f"{given}{nearest(output or '', streams)}")
+    if source["when_broken"] == GO_ON:
+        raise wrong("source.when_broken", f"'{GO_ON}': {later('pieces that go on without a file')}")
     if source["when_broken"] not in WHEN_BROKEN:
         raise wrong("source.when_broken", f"{source['when_broken']!r}: must be wait or fail")
     if source["promises"]:

@@ -108,6 +108,7 @@ LATER = {
     "task.limits": "limits of its own",
     "source.closed_after_seconds": "closing by time",
     "split.adapt": "sizes that JIM finds out",
+    "split.siblings": "siblings",
     "release.disk_gb": "a limit on the disk",
 }
 ELSEWHERE = {  # attributes of a request that a task has in other places
@@ -121,6 +122,11 @@ ELSEWHERE = {  # attributes of a request that a task has in other places
     "test": "say pieces in test; `jim task test` tries it out",
     "pieces": "a task makes its pieces by itself",
 }
+
+
+def later(what: str) -> str:
+    """Say that something is decided upon, and not there yet."""
+    return f"later: this version of JIM does not have {what}"
 
 
 def read(place: str, table: Mapping[str, Any], words: Mapping[str, Word]) -> dict[str, Any]:
@@ -143,7 +149,7 @@ def fitting(place: str, table: Mapping[str, Any], words: Mapping[str, Word], fau
 
 def _check(path: str, name: str, value: Any, words: Mapping[str, Word]) -> None:
     if path in LATER:
-        raise wrong(path, f"later: this version of JIM does not have {LATER[path]}")
+        raise wrong(path, later(LATER[path]))
     if name not in words:
         raise wrong(path, f"unknown{nearest(str(name), words)}")
     _check_value(path, value, words[name])

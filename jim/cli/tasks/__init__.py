@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from jim.cli.tasks import changing, checking, looking, making, models, watching
+from jim.cli.tasks.later import add_later
 
 MODULES = (making, checking, models, looking, watching, changing)
 
@@ -16,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="task_verb", metavar="|".join(names), required=True)
     for module in MODULES:
         module.add_verbs(verbs)
+    add_later(verbs)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.tasks.later import DISK
 from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
 from jim.cli.tasks.told import told
 from jim.cli.tasks.watching import line_of, watch_test
@@ -238,6 +239,8 @@ def _name_of(name: str, task: Task) -> str:
 
 def _limit(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
+    if name == "disk_gb":
+        raise BadRequest(DISK)
     if name not in THROTTLE or not value.isdecimal() or len(value) > 9:
         raise BadRequest(f"{text!r}: expected {' or '.join(f'{each}=N' for each in THROTTLE)}, N a whole number")
     if name in ("queued", "first") and not int(value):

@@ -303,6 +303,7 @@ def test_59_a_store_that_a_task_upstream_watches_is_refused(ground):
         ('task = "gen"', 'task = "gne"', "source.task: there is no task 'gne'; did you mean 'gen'?"),
         ('output = "gen"', 'output = "geen"', "source.output: 'gen' has no output 'geen'.*known: gen"),
         ('"wait"', '"skip"', "source.when_broken: 'skip': must be wait or fail"),
+        ('"wait"', '"go on"', "source.when_broken: 'go on': later: this version"),
         ('"FileBased", parameters = { files_per_job = 5 }', '"SizeBased"', "source.promises: SizeBased needs sizes"),
         ("promises = true", "promises = 1", "source.promises: expected true or false, found 1"),
     ],

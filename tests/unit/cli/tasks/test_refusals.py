@@ -8,6 +8,7 @@ import pytest
 
 from jim import cli
 from jim.tasks.effects import OLDER
+from tests.unit.tasks.ground import a_list
 
 GEN = """\
 [[task]]
@@ -273,3 +274,17 @@ def test_59_a_verb_on_a_wave_names_that_of_the_task(ground, jim, write, capsys):
     assert cli.main(["resplit", "1.1"]) == 2
     told = plain(capsys.readouterr().err)
     assert "1.1 is piece gen/1: use 'jim task recover gen'" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("share", "gen", "3"), "share: later: this version of JIM does not have shares of the places"),
+        (("fix", "gen", "--undo", "1"), "--undo: later: this version of JIM does not have an undo of fixes"),
+        (("graph", "gen", "--dot"), "--dot: later: this version of JIM does not have graphs for Graphviz"),
+        (("throttle", "gen", "disk_gb=3"), "disk_gb: later: this version of JIM does not have a limit on the disk"),
+    ],
+)
+def test_what_is_decided_and_not_there_yet_is_refused_by_name(ground, jim, tmp_path, words, told):
+    ground.create(NAMES.replace("names.txt", str(a_list(tmp_path, "a"))).replace('"names"', '"gen"'))
+    assert jim(*words) == (2, f"jim: {told}\n")
