@@ -54,11 +54,11 @@ def _start(known: Known, _: Content) -> Told:
 
 def _pause(known: Known, content: Content) -> Told:
     sent = known.pieces(PieceState.SENT)
-    becomes = ": what the batch system has goes on"
+    becomes, they = ": what the batch system has goes on", "it is" if sent == 1 else "they are"
     if content.get("kill"):
-        becomes = ": they are ended, and released again after `jim task resume`"
+        becomes = f": {they} ended, and released again after `jim task resume`"
     elif content.get("suspend"):
-        becomes = ": they are suspended"
+        becomes = f": {they} suspended"
     return f"pauses; {how_many(sent, 'piece')} on the way{becomes if sent else ''}", {}
 
 

@@ -86,7 +86,7 @@ def test_files_wait_until_somebody_closes_their_pool(world: Ground, boss: Person
     assert boss.post("/tasks/files/control/close/do", fields(page)).status_code == 303
     world.until(lambda: len(world.batch.tasks) == 2)
     again = boss.page("/tasks/files/control/close")
-    assert re.search(r"Files is closed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC", again.text)
+    assert re.search(r"files is closed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC", again.text)
     assert "Close would change nothing." in again.text
 
 
@@ -178,6 +178,16 @@ def test_whoever_may_only_read_sees_no_control_and_each_wish_by_hand_is_refused(
         gone = stranger.get(f"{CONTROL}/pause", **asked)
         nothing = stranger.get("/nothing", **asked)
         assert (gone.status_code, gone.text) == (404, nothing.text), "as for an address of nothing"
+
+
+def test_a_wish_that_no_longer_fits_is_refused_with_the_state_of_the_task(running: Ground, boss: Person) -> None:
+    good = fields(boss.page(f"{CONTROL}/cancel"))
+    for verb, more in (("resume", {}), ("start", {"untested": "yes"}), ("retry", {}), ("close", {})):
+        answer = boss.post(f"{CONTROL}/{verb}/do", {**good, "shown": "{}", **more})
+        words = {"retry": "mc: no piece has failed", "close": "mc makes events"}.get(verb, "mc is running")
+        assert (answer.status_code, words in Page(answer.text).text) == (409, True), verb
+        assert f"{verb.capitalize()} would change nothing" in Page(answer.text).text
+    assert (wishes(running), running.task("mc").state) == ([], TaskState.RUNNING)
 
 
 def test_with_controls_off_and_for_nobody_each_wish_by_hand_is_refused(running: Ground, reader: Person) -> None:
