@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from jim import __version__
-from jim.cli.text import columns, say
+from jim.cli.text import columns, say, with_local_times
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, close_to, nearest
 from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
@@ -259,7 +259,7 @@ def _overview() -> str:
 def _complain(message: str, error: Exception) -> None:
     if not isinstance(error, JimError | OSError):
         message = f"unexpected {message} (a fault in JIM itself, at {_place(error)}; please report it)"
-    say(message, "jim: ", stream=sys.stderr)
+    say(with_local_times(message), "jim: ", stream=sys.stderr)
 
 
 def _place(error: Exception) -> str:

@@ -134,7 +134,15 @@ def local_time(text: str) -> str:
 
 def with_local_times(text: str) -> str:
     """Return a sentence with each stored time in the time zone of whoever reads it."""
-    return TIME.sub(lambda found: local_time(found[0]), text)
+    return TIME.sub(lambda found: _local_or_as_it_is(found[0]), text)
+
+
+def _local_or_as_it_is(text: str) -> str:
+    """Leave alone what only looks like a time: users write reasons and names."""
+    try:
+        return local_time(text)
+    except (ValueError, OverflowError):
+        return text
 
 
 def say_json(document: Any) -> None:

@@ -1,6 +1,7 @@
 """jim site ban, unban and bans; tests/unit/site has those of drain."""
 
 import json
+import time
 
 from jim.errors import Damaged
 
@@ -69,7 +70,7 @@ def test_bad_words_about_hosts_are_refused(home):
         (("wn1 wn2",), "jim: 'wn1 wn2' is no name of a host"),
         (("-x",), "jim: the following arguments are required: HOST"),
         (("wn1", "--until", "1s"), "jim: until: '1s' is no time: write 2026-01-31T12:00Z, or how long"),
-        (("wn1", "--until", "2020-01-01"), "jim: until: 2020-01-01T00:00:00Z is over already"),
+        (("wn1", "--until", "2020-01-01"), "jim: until: 2020-01-01 00:00:00 UTC is over already"),
         (("wn1", "--not", "--until", "2d"), "jim: --until says how long a host is avoided; --not ends that at once"),
         (("wn1", "--reason", "a\nb"), "jim: reason: expected one line of at most 500 characters"),
     ):
@@ -98,3 +99,12 @@ def test_a_host_on_which_nothing_has_run_may_be_a_slip(home, monkeypatch):
     assert home.run("site", "avoid", "wm1", "--not")[2].endswith("`jim hosts` lists the hosts\n")
     monkeypatch.setattr("jim.cli.site_orders.look", torn)
     assert home.run("site", "avoid", "wn2")[0::2] == (0, "")
+
+
+def test_a_refusal_has_the_time_zone_of_who_reads_it(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("TZ", "Etc/GMT-2")
+    time.tzset()
+    home.out("site", "drain", "--until", "2036-12-01T08:00:00Z")
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    assert "from 2036-12-01 10:00:00 +02 on" in home.run("submit", str(file))[2]

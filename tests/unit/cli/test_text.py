@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.cli.text import escaped, facts, lines_of, plain, put, say, width_of
+from jim.cli.text import escaped, facts, lines_of, plain, put, say, width_of, with_local_times
 from tests.cli_home import EVIL, EVIL_SHOWN
 
 # Words
@@ -116,3 +116,9 @@ def test_elsewhere_a_sentence_is_a_line(capsys):
 def test_a_long_name_of_a_fact_does_not_touch_its_value(capsys):
     facts([("output merged", "3 stored"), ("state", "running")])
     assert capsys.readouterr().out == "output merged 3 stored\nstate        running\n"
+
+
+@pytest.mark.parametrize("text", ["2026-02-30T00:00:00Z", "2026-01-31T25:00:00Z", "0000-01-01T00:00:00Z"])
+def test_what_only_looks_like_a_time_stays_as_it_is(text):
+    """The reason of a drain with such a text made `jim status` end in a traceback."""
+    assert with_local_times(f"back at {text}") == f"back at {text}"
