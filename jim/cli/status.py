@@ -67,12 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say_tasks(view: View, *, after: bool) -> None:
     """Print a line for each task instead of its grid jobs."""
-    from jim.cli.tasks.looking import HEAD, row  # most sites have none
+    from jim.cli.tasks.looking import HEAD, SPARE, row  # most sites have none
     from jim.reading.tasks import records
 
     if after:
         say()
-    table(HEAD, map(row, records(view, view.store.tasks())))
+    table(HEAD, map(row, records(view, view.store.tasks())), SPARE)
 
 
 def _named(view: View, ids: list[str]) -> list[GridJob]:

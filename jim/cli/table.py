@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from jim.cli.text import lines_of, plain, room, width_of
@@ -37,12 +37,13 @@ SENTENCE = 30  # columns in which sentences can be read: a last column with less
 BELOW = "    "  # the margin there
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], spare: Collection[str] = ()) -> None:
     """Print a table, in blocks, however long it is; a later block may need wider columns than those before.
 
-    On a terminal, states have colours, and rows are no longer than a line of the terminal. Elsewhere a row is a line.
+    On a terminal, states have colours, and rows are no longer than a line of the terminal: where there would be no
+    table otherwise, the spare columns are left out. Elsewhere a row is a line.
     """
-    columns, coloured = _Columns(head, room(sys.stdout)), _has_colours()
+    columns, coloured = _Columns(head, room(sys.stdout), spare), _has_colours()
     cells = ([plain("" if cell is None else cell) for cell in row] for row in rows)
     block = list(islice(cells, BLOCK))
     columns.take(block)
@@ -68,8 +69,8 @@ def _longest_word(cell: str) -> int:
 class _Columns:
     """The columns of a table: what they need, and the widths that they get."""
 
-    def __init__(self, head: Sequence[str], room: int) -> None:
-        self._head, self._room, self._begun = head, room, False
+    def __init__(self, head: Sequence[str], room: int, spare: Collection[str]) -> None:
+        self._head, self._room, self._spare, self._begun = head, room, spare, False
         self._needed, self._longest = list(map(width_of, head)), list(map(_longest_word, head))
         self._filled = [False] * len(head)
         self._shown: list[int] = []  # the numbers of the columns that have room
@@ -84,8 +85,14 @@ class _Columns:
         fits = not self._room or sum(self._needed) + len(GAP) * (len(self._needed) - 1) <= self._room
         # Empty columns need no room where there is little.
         self._shown = [n for n, filled in enumerate(self._filled) if fits or filled or n == 0]
-        needed, longest = ([each[n] for n in self._shown] for each in (self._needed, self._longest))
-        self._widths = _widths(needed, longest, self._room)
+        self._widths = self._fitting(self._shown)
+        fewer = [n for n in self._shown if self._head[n] not in self._spare]
+        if not self._widths and (widths := self._fitting(fewer)):
+            self._shown, self._widths = fewer, widths
+
+    def _fitting(self, numbers: Sequence[int]) -> list[int]:
+        needed, longest = ([each[n] for n in numbers] for each in (self._needed, self._longest))
+        return _widths(needed, longest, self._room)
 
     def head(self, code: str) -> Iterator[str]:
         """Return the lines of the head; there are none where each value has a line."""

@@ -28,6 +28,7 @@ SHORT = {"seconds per event": "per event"}
 LINES = 20  # of a journal
 ATTEMPTS = ("local job", "attempt", "verdict", "host", "started", "used", "asked for", "reason")
 HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
+SPARE = ("open", "items", "throttle")  # where a terminal is narrow: `jim task status NAME` has them
 
 
 def add_verbs(verbs: Any) -> None:
@@ -67,7 +68,7 @@ def _status(arguments: argparse.Namespace) -> int:
     if not tasks:
         say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
         return 0
-    table(HEAD, map(row, reading.records(view, tasks)))
+    table(HEAD, map(row, reading.records(view, tasks)), SPARE)
     return 0
 
 

@@ -114,6 +114,23 @@ def test_states_have_their_colour_also_where_they_stand_in_a_narrow_column(termi
     assert re.sub(r"\x1b\[[\d;]*m", "", "\n".join(wide)) == "\n".join(terminal(200))
 
 
+def test_where_no_table_fits_spare_columns_are_left_out(monkeypatch, capsys):
+    rows = [("repro-194341", "running", "12,004 (9 late)", "1,100 of 1,201 completed", "61", "exit 3")]
+    head = ("task", "state", "items", "pieces", "failed", "reason")
+
+    def told(columns: int) -> list[str]:
+        monkeypatch.setattr("jim.cli.table.room", lambda _: columns)
+        table(head, rows, spare=("items", "failed"))
+        return capsys.readouterr().out.splitlines()
+
+    assert told(0)[0].split() == told(85)[0].split() == list(head)
+    assert told(55) == [
+        "task          state    pieces                    reason",
+        "repro-194341  running  1,100 of 1,201 completed  exit 3",
+    ]
+    assert told(30)[2] == "items   12,004 (9 late)", "a list has all"
+
+
 def test_states_of_tasks_have_colours_but_those_before_the_start():
     ended = {f"finished: {outcome}" for outcome in (COMPLETED, WITH_FAILURES)}
     plain = {TaskState.CONFIGURED, TaskState.READY, TaskState.FINISHED}
