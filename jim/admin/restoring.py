@@ -19,6 +19,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from time import sleep
+from typing import NamedTuple
 
 from jim import command
 from jim.clock import Clock
@@ -49,6 +51,7 @@ from jim.workdir.submission import (
     INSTANCE,
     LONGEST_OWNER,
     OWNER,
+    Trace,
     fence,
     has_another,
     is_owned,
@@ -127,6 +130,8 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
     """Take up forgotten submissions; report forgotten grid jobs."""
     mine, adapter, named = set(), adapter_of(site), False
     end = None if adapter.shared_work else partial(command.end_marked, id_variable=adapter.id_variable)
+    if not end:
+        yield from _await_ends(site, [each for job in store.grid_jobs() for each in _told_to_end(site, store, job)])
     for job in store.grid_jobs():
         if job.place:
             mine.add(job.place)
@@ -157,18 +162,59 @@ def _key_of(place: Path) -> str:
         return ""
 
 
-def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Generator[str, None, bool]:
-    """Take up the submissions of a grid job that have a directory and no row; tell whether batch jobs were named.
+class Forgotten(NamedTuple):
+    """Submissions of a grid job that have a directory and no row."""
 
-    If worker nodes do not see that directory, JIM cannot stop a running batch job of it there, only its batch command:
-    `end` does so.
-    """
+    directories: Mapping[int, Path]  # those of all submissions
+    unknown: Mapping[int, Told]
+    sent: Mapping[int, Told]  # those of which it is known what they are
+    found: Mapping[int, Mapping[int, tuple[int, int]]]
+    over: Sequence[tuple[int, int]]  # submission and index of the attempts that count no more
+
+
+def _forgotten(place: Path, store: Store, job: GridJob) -> Forgotten:
     there = submissions_in(place)
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
         own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
         if has_another(place / f"s{row.k}", Told(row.mark, own)):
             lost.void(store, job, row.k)
     unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - store.submission_numbers(job.id))}
+    sent = {k: told for k, told in unknown.items() if told.attempts}
+    found = {k: told.attempts for k, told in sent.items()}
+    over = list(lost.superseded(store, job, found, lost.latest(store, job, found))) if found else []
+    return Forgotten(there, unknown, sent, found, over)
+
+
+def _told_to_end(site: Site, store: Store, job: GridJob) -> list[tuple[Path, int]]:
+    """Tell attempts of a grid job to end that count no more; return those that may live."""
+    place = site.work / job.place
+    if not job.place or job.step in (Step.ACCEPTED, Step.RESOLVED) or not is_owned(place, job):
+        return []
+    return list(_end(place, _forgotten(place, store, job).over))
+
+
+def _await_ends(site: Site, told: Sequence[tuple[Path, int]]) -> Iterator[str]:
+    """Wait until they have ended, which their wrappers report: the store may soon have the same work done again."""
+    clock, most = Clock(), site.batch.silent_seconds
+    until = clock.boot() + most
+    if told:
+        yield f"attempts that count no more were told to end: {len(told):,}; waiting for that, {most} s at the most"
+    while told and clock.boot() < until:
+        sleep(min(1.0, site.batch.touch_seconds / 10))
+        told = [(directory, idx) for directory, idx in told if not _has_ended(trace(directory, idx))]
+
+
+def _has_ended(left: Trace) -> bool:
+    return bool(left.gone or left.exit_record)
+
+
+def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Generator[str, None, bool]:
+    """Take up the submissions of a grid job that have a directory and no row; tell whether batch jobs were named.
+
+    If worker nodes do not see that directory, JIM cannot stop a running batch job of it there, only its batch command:
+    `end` does so.
+    """
+    there, unknown, sent, found, over = _forgotten(place, store, job)
     if not unknown:
         return False
     if (place / OWNER).exists() and not is_owned(place, job):
@@ -178,11 +224,8 @@ def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Genera
     if job.step in (Step.ACCEPTED, Step.RESOLVED):  # the keeper finds it when it makes the directory
         store.set_grid_job(job.id, step=Step.ACCEPTED, place="")
         return False
-    sent = {k: told for k, told in unknown.items() if told.attempts}
-    found = {k: told.attempts for k, told in sent.items()}
-    over = list(lost.superseded(store, job, found, lost.latest(store, job, found)))
-    _end(place, over)
     if over and end:
+        list(_end(place, over))
         yield (
             f"{job.id}: before you run `jim site restored` again, cancel these batch jobs if they exist: "
             f"{_named(store, job, sent, over, end)}"
@@ -208,7 +251,7 @@ def _gather_anew(place: Path, store: Store, job: GridJob) -> Iterator[str]:
         yield f"{job.id}: its tar is newer than the backup, so its outputs are collected again"
 
 
-def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> None:
+def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> Iterator[tuple[Path, int]]:
     """Ensure that none of these attempts starts, and tell running ones to end: JIM no longer uses their results."""
     by_submission: dict[int, list[int]] = defaultdict(list)
     for k, idx in attempts:
@@ -218,6 +261,6 @@ def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> None:
         if not directory.is_dir():
             continue
         for idx, claim in fence(directory, indices).items():
-            left = trace(directory, idx)
-            if not (claim.fence or left.gone or left.exit_record):
+            if not (claim.fence or _has_ended(trace(directory, idx))):
                 put_over(directory, idx, claim.nonce, "the state directory was restored and knows a later attempt")
+                yield directory, idx

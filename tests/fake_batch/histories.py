@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from jim.errors import UnknownJob
+from jim.model import Step
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, WALL, Gateway
 from tests.fake_batch.liar import ASK_LIES, PING_LIES, SUBMIT_LIES, TELL_LIES, Lie
@@ -393,9 +394,17 @@ class Troubles(Glitches):
         self.liar.let_clients_go_on()
         super().end()
 
+    def release_strays(self):
+        """Let people release what no grid job resumes: after a crash ids begin anew, and a hold meets another job."""
+        open_ = {f"{job.id}" for job in self.gateway.store.grid_jobs() if job.step is not Step.FINISHED}
+        for task in self.engine.tasks.values():
+            if task.phase is Phase.HELD and task.mark.split("-")[2] not in open_:
+                self.engine.change("release", task)
+
     def resume(self, count):
         if count % 40 == 0:
             self.nodes.end_what_is_stopped_for_ever()
             for grid in self.gateway.grids():
                 with suppress(UnknownJob):
                     self.gateway.wish("resume", str(grid))
+            self.release_strays()

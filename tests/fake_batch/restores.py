@@ -8,7 +8,8 @@ What a restore costs nobody can know, and the oracle allows no more than this:
 - A grid job that grew old after the backup, and is there again, has lost its directory: its local jobs may end in any
   way but completed, and people have to cancel what gathers outputs that are gone.
 - Until somebody says what has happened, the store is as it was saved, and may call ended what runs since a retry.
-- What a restore has told to end, for it counts no more, lives until it touches its claim the next time.
+- What a restore has told to end, for it counts no more, lives until it touches its claim the next time: a command that
+  is killed does not wait for that.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Restores(People):
         self.others: list[tuple[Keeper, Rounds]] = []  # keepers of copies, who do not know yet
         self.copies = 0
         self.patch.setattr(restoring, "Clock", lambda: self.gateway.clock)
+        self.patch.setattr(restoring, "sleep", lambda seconds: self.gateway.wait(seconds))
         self.patch.setattr(restoring, "adapter_of", lambda _: self.gateway.batch)
         self.patch.setattr(
             "jim.command.end_marked", lambda mark, id_variable: self.gateway.liar.end_marked(mark, id_variable)

@@ -31,7 +31,7 @@ from jim.statusdb.sqlite import Store
 from jim.workdir.submission import fence
 from tests.formats import TO_FORMAT_4
 from tests.splitting_work import end_all, submit
-from tests.stand_ins import Answers, Instead
+from tests.stand_ins import Answers, Instead, StandInClock
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
 
@@ -58,6 +58,21 @@ def put_back(world, *names):
         if not names or each.name in names:
             to = world.site.state / each.name
             shutil.copytree(each, to) if each.is_dir() else shutil.copy2(each, to)
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch):
+    """A clock by which restores wait, so that this takes no time; a list of what happens after each second."""
+    clock, next_second = StandInClock(), []
+
+    def sleep(seconds):
+        clock.now += seconds
+        if next_second:
+            next_second.pop(0)()
+
+    monkeypatch.setattr(restoring, "Clock", lambda: clock)
+    monkeypatch.setattr(restoring, "sleep", sleep)
+    return clock, next_second
 
 
 def restored(world):
@@ -505,8 +520,8 @@ def test_what_was_just_to_be_sent_in_the_backup_and_was_sent_again_is_looked_for
     assert starts == (["2", "2"] if meanwhile == "fenced" else ["1", "1", "2"])
 
 
-def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world):
-    """Of two that both believed to go on: what the other one has sent is not believed, nor does it start any more."""
+def sent_by_another(world):
+    """Send two, and let another keeper that believed to go on send them, too: the first of these runs."""
     sent(world, 2)
     there = world.site.work / "1"
     shutil.copytree(there / "s1", there / "s7")
@@ -515,13 +530,39 @@ def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world):
     (there / "s7/c.1").write_text("nonce abc\nhost n\npid 1\nbatch 9\nrestart -\n")
     os.link(there / "s7/c.1", there / "s7/claim.1")
     world.keeper.store.close()
-    restored(world)
+    return there
+
+
+def test_what_runs_though_a_later_attempt_is_known_is_told_to_end(world, waiting):
+    """What the other one has sent is not believed, nor does it start any more; of what was killed comes no word."""
+    there = sent_by_another(world)
+    began = waiting[0].boot()
+    told = restored(world)
+    most = 3 * world.site.batch.touch_seconds
+    assert f"attempts that count no more were told to end: 1; waiting for that, {most} s at the most" in told
+    assert waiting[0].boot() - began == pytest.approx(most, abs=1)
     assert (there / "s7/over.1").exists()
     assert fence(there / "s7", [2])[2].fence
     assert not (there / "s7/over.2").exists()
     world.run_all(1)
     assert world.store.counts(1) == {State.COMPLETED: 2}
     assert world.store.grid_job(1).submissions == 7
+
+
+def test_no_keeper_goes_on_before_what_was_told_to_end_has_ended(world, waiting):
+    """Otherwise the same work, split again, might run beside it."""
+    there, instance = sent_by_another(world), world.site.state / "instance"
+    (clock, next_second), before = waiting, instance.read_text()
+    began = clock.boot()
+
+    def end():
+        assert instance.read_text() == before  # without its last step, no keeper opens this state directory
+        (there / "s7/gone.1").write_text("nonce abc\nwhy given up\nend\n")
+
+    next_second += [lambda: None, end]
+    restored(world)
+    assert clock.boot() - began == 2
+    assert instance.read_text() != before
 
 
 def test_what_was_split_and_sent_after_the_backup_is_not_split_beside_what_runs(world):
