@@ -20,7 +20,7 @@ from jim.reading.task_pace import Eta, etas, spreads, unplanned
 from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.task_words import planned
 from jim.reading.view import View
-from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Wave
+from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, TaskState, Wave
 
 AT_ONCE = 1000  # items
 
@@ -75,12 +75,13 @@ def pieces_of(view: View, task: Task, found: Facts) -> int | None:
 def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
     found, spec = facts(view, task), task.spec
     hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces)]
+    why, hinders = task.reason, hindered[0]["words"] if hindered else ""
     return {
         "name": task.name,
         "summary": spec["summary"],
         "state": task.state.value,
         "outcome": task.outcome,
-        "reason": task.reason or (hindered[0]["words"] if hindered else ""),
+        "reason": hinders or why if task.state is TaskState.RUNNING else why or hinders,
         "hindrances": hindered,
         "open": found.open,
         "items": dict(found.items),

@@ -120,6 +120,7 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     try:
         with hidden.open("wb") as file:
             file.writelines(_content(output))
+            os.fchmod(file.fileno(), _mode(output))
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
@@ -139,6 +140,13 @@ def _content(output: Output) -> Iterator[bytes]:
         yield from verified(Path(output.place.removesuffix(f"/{output.name}")), left)
     except (JimError, OSError) as error:
         raise JimError(f"{output.place}: {in_words(error) if isinstance(error, OSError) else error}") from error
+
+
+def _mode(output: Output) -> int:
+    """Return who may read a file: whom its payload has let; the keeper makes files for its account alone."""
+    with suppress(OSError):
+        return Path(output.place).stat().st_mode & 0o666 | 0o600
+    return 0o600
 
 
 def _is_there(output: Output, target: Path) -> bool:

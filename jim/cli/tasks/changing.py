@@ -158,6 +158,8 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> list[W
     fitting = list(_all(view, verb, arguments))
     if not fitting and not arguments.json:
         say(f"no task fits; {verb} changes nothing")
+    if verb is TaskVerb.FIX and fitting and all(each.left for each in fitting):
+        raise BadRequest(fitting[0].left)
     return fitting
 
 

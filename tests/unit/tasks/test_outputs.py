@@ -379,3 +379,18 @@ def test_a_broken_promise_is_a_failure_though_its_item_was_given_up(ground, stor
     assert ground.items() == {"/data/a": "dropped", "/data/b": "completed"}
     assert ground.counts("output o") == {"broken": 1, "stored": 1}
     assert ground.task().outcome == "with failures"
+
+
+def test_who_may_read_an_output_may_read_its_copy(ground, store):
+    ground.start(text(store))
+    ground.until(lambda: len(ground.batch.tasks) == 6)
+    before = os.umask(0o077)  # as in the keeper
+    try:
+        ground.begin()
+        ground.end()
+        for n, path in enumerate(sorted(ground.site.work.glob("**/*.dat"))):
+            path.chmod(0o640 if n else 0o755)
+        ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    finally:
+        os.umask(before)
+    assert sorted(oct(path.stat().st_mode & 0o777) for path in store.iterdir()) == ["0o640"] * 5 + ["0o644"]

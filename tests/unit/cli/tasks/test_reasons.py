@@ -203,3 +203,14 @@ def test_the_line_of_a_task_has_ten_cells(ground, jim):
     chain(ground, jim)
     (told, *_) = json.loads(jim("status", "--json")[1])
     assert len(row(told)) == 10
+
+
+def test_a_task_that_was_opened_again_tells_what_hinders_it(ground, jim, tmp_path):
+    file = a_list(tmp_path, "a")
+    ground.start(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{file}", every_seconds = 5 }} ]\n')
+    ground.until_state(TaskState.FINISHED)
+    file.unlink()
+    jim("reopen", "t")
+    ground.go(3, 5.0)
+    (told,) = json.loads(jim("status", "--json")[1])
+    assert told["reason"] == f"list {file} cannot be looked at: No such file or directory"
