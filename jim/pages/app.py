@@ -222,9 +222,9 @@ def as_json(document: Any) -> Made:
     return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
 
 
-def as_csv(name: str, head: tuple[str, ...], rows: Iterable[Sequence[object]]) -> Made:
-    """Return a table for spreadsheets."""
-    return Made(shown.as_csv(head, rows), CSV, headers=(("Content-Disposition", f'attachment; filename="{name}.csv"'),))
+def as_csv(name: str, head: tuple[str, ...], rows: Iterable[Sequence[object]], following: str = "") -> Made:
+    """Return a table for spreadsheets; a header names the address of the following page."""
+    return Made(shown.as_csv(head, rows), CSV, headers=shown.headers_of_csv(name, following))
 
 
 def answer(made: Made, name: str, tag: str = "") -> Response:

@@ -66,6 +66,12 @@ def query(**words: str) -> str:
     return urlencode(words, errors="surrogateescape")
 
 
+def headers_of_csv(name: str, following: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a table: the name of its file, and the address of the following page if there is one."""
+    named = ("Content-Disposition", f'attachment; filename="{name}.csv"')
+    return (named, ("Link", f'<{following}>; rel="next"')) if following else (named,)
+
+
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Return a table as CSV; no spreadsheet takes a cell of text for a formula."""
     out = io.StringIO()

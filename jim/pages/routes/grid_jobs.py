@@ -38,12 +38,12 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     asked = filters.read(lists.WITH_WAVES, request.args.items(multi=True))
     tasks = view.store.tasks() if kind == "html" and lists.is_folded(asked) else []
     page = lists.grid_jobs(view, asked, folded=bool(tasks))
-    if kind == "csv":
-        return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+    following = f"{g.root}/jobs.{kind}{after}" if after else ""
+    if kind == "csv":
+        return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page), following)
     if kind == "json":
-        following = f"{g.root}/jobs.json{after}" if after else None
-        return as_json({"jobs": lists.records(view, page.rows), "next": following, "shown_of": page.shown_of})
+        return as_json({"jobs": lists.records(view, page.rows), "next": following or None, "shown_of": page.shown_of})
     types, owners = view.store.choices(MOST_CHOICES)
     tallies = view.store.tallies([job.id for job in page.rows])
     return pages.html(

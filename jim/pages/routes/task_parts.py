@@ -54,7 +54,12 @@ def groups(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.groups_page(view, found, asked)
     records = [each._asdict() for each in page.rows]
     if kind == "csv":
-        return as_csv("groups", GROUP, ([_counted(record[name]) for name in GROUP] for record in records))
+        return as_csv(
+            "groups",
+            GROUP,
+            ([_counted(record[name]) for name in GROUP] for record in records),
+            _following(kind, "groups", found, page, asked),
+        )
     return _listed(pages, view, kind, "groups", found, page, asked, records)
 
 
@@ -65,7 +70,9 @@ def items(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.items_page(view, found, asked)
     records = [dict(zip(ITEM, _item(each), strict=True)) for each in page.rows]
     if kind == "csv":
-        return as_csv("items", ITEM, (list(record.values()) for record in records))
+        return as_csv(
+            "items", ITEM, (list(record.values()) for record in records), _following(kind, "items", found, page, asked)
+        )
     return _listed(pages, view, kind, "items", found, page, asked, records)
 
 
@@ -75,7 +82,12 @@ def pieces(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.pieces_page(view, found, asked)
     records = [dict(zip(PIECE, _piece(each), strict=True)) for each in page.rows]
     if kind == "csv":
-        return as_csv("pieces", PIECE, (list(record.values()) for record in records))
+        return as_csv(
+            "pieces",
+            PIECE,
+            (list(record.values()) for record in records),
+            _following(kind, "pieces", found, page, asked),
+        )
     return _listed(pages, view, kind, "pieces", found, page, asked, records)
 
 
@@ -86,7 +98,12 @@ def outputs(pages: Pages, view: View, kind: str, task: str) -> Made:
     page = task_lists.outputs_page(view, found, asked)
     records = [dict(zip(OUTPUT, _output(each), strict=True)) for each in page.rows]
     if kind == "csv":
-        return as_csv("outputs", OUTPUT, (list(record.values()) for record in records))
+        return as_csv(
+            "outputs",
+            OUTPUT,
+            (list(record.values()) for record in records),
+            _following(kind, "outputs", found, page, asked),
+        )
     return _listed(pages, view, kind, "outputs", found, page, asked, records)
 
 
@@ -120,13 +137,19 @@ def _listed(
     pages: Pages, view: View, kind: str, what: str, task: Task, page: Page[Any], asked: Filters, records: list[Any]
 ) -> Made:
     """Show a page of a list of a task."""
+    if kind == "json":
+        following = _following(kind, what, task, page, asked) or None
+        return as_json({what: records, "next": following, "shown_of": page.shown_of})
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     where = f"{g.root}/tasks/{task.name}/{what}"
-    if kind == "json":
-        following = f"{where}.json{after}" if after else None
-        return as_json({what: records, "next": following, "shown_of": page.shown_of})
     facts = {"task": task, "page": page, "asked": asked, "after": after, "rows": records, "what": what, "where": where}
     return pages.html(view, "task_parts.html", **facts)
+
+
+def _following(kind: str, what: str, task: Task, page: Page[Any], asked: Filters) -> str:
+    """Return the address of the next page of a list of a task; empty: there is none."""
+    after = asked.but(after=page.after).query() if page.after else ""
+    return f"{g.root}/tasks/{task.name}/{what}.{kind}?{after}" if after else ""
 
 
 def _counted(value: Any) -> object:

@@ -35,13 +35,13 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
     asked = filters.read(task_lists.TASKS, request.args.items(multi=True))
     page = task_lists.tasks_page(view, asked)
     page = page._replace(rows=[seen_of_task(each) for each in page.rows])
+    after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+    following = f"{g.root}/tasks.{kind}{after}" if after else ""
     if kind == "csv":
         counted = [*(f"items {each}" for each in ItemState), *(f"pieces {each}" for each in PieceState)]
-        return as_csv("tasks", (*COLUMNS, *TIMES, *counted), map(_row, page.rows))
-    after = f"?{asked.but(after=page.after).query()}" if page.after else ""
+        return as_csv("tasks", (*COLUMNS, *TIMES, *counted), map(_row, page.rows), following)
     if kind == "json":
-        following = f"{g.root}/tasks.json{after}" if after else None
-        return as_json({"tasks": page.rows, "next": following, "shown_of": page.shown_of})
+        return as_json({"tasks": page.rows, "next": following or None, "shown_of": page.shown_of})
     fed = [each.name for each in view.store.tasks() if FED in each.spec_text]
     graph = task_graph.graph(view, fed) if 0 < len(fed) <= MOST_DRAWN else None
     facts = {"asked": asked, "page": page, "after": after, "told": task_words, "graph": graph}

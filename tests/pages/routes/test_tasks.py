@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from urllib.parse import quote
 
 import pytest
@@ -258,6 +259,23 @@ def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reade
         at[0] += 10
         assert reader.pages.watch.at(None).mark != before, number
     assert reader.get("/tasks/files", If_None_Match=tags["/tasks/files"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "rows"),
+    [
+        *(("/tasks", "name", 1), ("/jobs", "id", 1), ("/tasks/files/groups", "group", 2)),
+        *(("/tasks/files/items", "name", 5), ("/tasks/files/pieces", "piece", 3)),
+    ],
+)
+def test_csv_names_its_next_page(failing: Ground, reader: Person, where: str, name: str, rows: int) -> None:
+    found, at = [], f"{where}.csv?limit=1"
+    while at:
+        answer = reader.get(at)
+        found += [row[name] for row in csv.DictReader(io.StringIO(answer.text))]
+        link = answer.headers.get("Link", "")
+        at = re.fullmatch(r'<(.*)>; rel="next"', link)[1] if link else ""  # type: ignore[index]
+    assert len(set(found)) == len(found) >= rows
 
 
 def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: Ground, reader: Person) -> None:
