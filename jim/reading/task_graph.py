@@ -12,7 +12,8 @@ from jim.statusdb.task_rows import PieceState, Task
 
 THERE, PROMISED, BROKEN = ("verified", "stored"), ("promised",), ("broken",)  # states of outputs
 WIDE, HIGH, ACROSS, DOWN, EDGE = 200, 64, 260, 40, 12  # of boxes, and between them
-LETTERS = 24  # of a name that fit into a box
+MARGIN = 10  # of the words in a box
+NARROW, NARROW_WIDE, BROAD, BROAD_WIDE, USUAL_WIDE = "fijlrt-", 6, "mw", 14, 9  # bold letters of names, in the drawing
 LETTER = 7  # the width of one in what stands between boxes
 SHORT = 3  # columns that a page can show without scrolling
 Link = Callable[[str], str]
@@ -137,16 +138,29 @@ def _corner(column: int, row: int, across: int) -> tuple[int, int]:
 
 
 def _box_drawn(box: Box, x: int, y: int, link: Link | None) -> str:
-    name = box.name if len(box.name) <= LETTERS else f"{box.name[: LETTERS - 1]}…"
     failed = f", {box.failed:,} failed" if box.failed else ""
     told = (
         f"<g class={quoteattr(f'task {box.state}')}><title>{escape(box.name)}</title>"
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6" fill="none" stroke="currentColor"/>'
-        f'<text x="{x + 10}" y="{y + 20}" font-weight="bold" fill="currentColor">{escape(name)}</text>'
-        f'<text x="{x + 10}" y="{y + 38}" fill="currentColor">{escape(box.state)}</text>'
-        f'<text x="{x + 10}" y="{y + 55}" fill="currentColor">{escape(box.pieces() + failed)}</text></g>'
+        f'<text x="{x + MARGIN}" y="{y + 20}" font-weight="bold" fill="currentColor">{escape(_in_box(box.name))}</text>'
+        f'<text x="{x + MARGIN}" y="{y + 38}" fill="currentColor">{escape(box.state)}</text>'
+        f'<text x="{x + MARGIN}" y="{y + 55}" fill="currentColor">{escape(box.pieces() + failed)}</text></g>'
     )
     return f"<a href={quoteattr(link(box.name))}>{told}</a>" if link else told
+
+
+def _in_box(name: str) -> str:
+    """Return as much of a name as fits into a box."""
+    room = WIDE - 2 * MARGIN
+    if sum(map(_wide, name)) <= room:
+        return name
+    while sum(map(_wide, name)) + BROAD_WIDE > room:
+        name = name[:-1]
+    return f"{name}…"
+
+
+def _wide(letter: str) -> int:
+    return NARROW_WIDE if letter in NARROW else BROAD_WIDE if letter in BROAD else USUAL_WIDE
 
 
 def _arrow_drawn(arrow: Arrow, start: tuple[int, int], end: tuple[int, int], across: int) -> str:

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from jim.pages.tokens import Role, Tokens
+from jim.reading.task_graph import MARGIN, WIDE, Box, Graph, as_svg
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
 from tests.browser.conftest import Served, log_in
@@ -161,6 +162,21 @@ def test_a_box_of_the_graph_opens_its_task(tasked, look) -> None:
     page = look(tasked[1]).go("/tasks")
     page.locator(".graph a", has_text="reco").click()
     expect(page.locator("h1")).to_have_text("Task reco")
+
+
+def test_names_stay_in_the_boxes_of_a_drawing(chromium: Browser) -> None:
+    names = (
+        "m" * 48,
+        "i" * 48,
+        "0" * 48,
+        "reconstruction-194341-p17",
+        "a-very-long-name-of-a-task-of-forty-eight-charac",
+    )
+    page = chromium.new_page()
+    page.set_content(as_svg(Graph([Box(name, "running", 12, 4_000, 3) for name in names], [])))
+    lengths = page.evaluate("[...document.querySelectorAll('text')].map(each => each.getComputedTextLength())")
+    assert max(lengths) <= WIDE - MARGIN
+    page.close()
 
 
 def test_what_changes_is_shown_without_a_reload(tasked, look) -> None:

@@ -61,3 +61,10 @@ def test_boxes_lie_inside_the_drawing_and_not_on_one_another():
     assert len(set(boxes)) == 20
     assert all(x >= 0 and y >= 0 and x + w <= wide and y + h <= high for x, y, w, h in boxes)
     assert all(abs(a[0] - b[0]) >= a[2] or abs(a[1] - b[1]) >= a[3] for a in boxes for b in boxes if a != b)
+
+
+def test_a_name_that_is_too_long_for_its_box_is_cut_there_but_not_in_its_title():
+    for name, shown in (("mc-13669", "mc-13669"), ("m" * 24, "m" * 11 + "…"), ("0" * 31, "0" * 18 + "…")):
+        svg = as_svg(Graph([Box(name, "running", 0, 0, 0)], []))
+        assert f'font-weight="bold" fill="currentColor">{shown}</text>' in svg
+        assert f"<title>{name}</title>" in svg
