@@ -16,6 +16,7 @@ from jim.statusdb.outputs import OUTPUTS, read_output
 from jim.statusdb.pieces import as_json
 from jim.statusdb.pools import ids
 from jim.statusdb.task_rows import (
+    UNSENT,
     Ended,
     Item,
     ItemState,
@@ -170,8 +171,8 @@ class Chains(Waves):
     def _sources_of(self, output: Output) -> list[Source]:
         return [each for each in self.fed_by(output.task) if each.stream == output.stream]
 
-    def _open(self, source: Source, output: Output) -> None:
-        """Open a group of a task that was closed: more is promised to it. It was not late."""
+    def _open(self, source: Source, output: Output, why: str = "is promised") -> None:
+        """Open a group of a task that was closed: more is promised to it, or may be. It was not late."""
         task, group = self.task(source.task), self.group(source.task, output.grp)
         if task is None or task.state in OVER:
             return
@@ -180,9 +181,9 @@ class Chains(Waves):
         if group and group.closed:
             self.set_group(task.id, output.grp, closed="")
             told = f"group {output.grp}" if output.grp else "all items"
-            self.note_task(task.id, "opened again", f"{told}: {item_name(output)} is promised")
+            self.note_task(task.id, "opened again", f"{told}: {item_name(output)} {why}")
         if task.state is TaskState.FINISHED:
-            self.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} is promised")
+            self.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} {why}")
 
     def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
         """Let the items that outputs are follow them."""
@@ -212,10 +213,21 @@ class Chains(Waves):
 
     def _withdraw(self, item: Item) -> None:
         """Let an item be gone that nobody will bring; pieces that wait for it are taken back."""
-        self.take_back(item.task, [each.p for each in self._holders(item.id) if each.state is PieceState.WAITING])
+        waiting = [each.p for each in self._holders(item.id) if each.state is PieceState.WAITING]
+        self.take_back(item.task, waiting)
+        if waiting:
+            self._may_promise_anew(item)
         now = self.items(item.task, [item.id])[item.id]
         if now.state is ItemState.PROMISED:
             self.move_items(item.task, [item.id], ItemState.GONE, note="its promise was withdrawn")
+
+    def _may_promise_anew(self, item: Item) -> None:
+        """Open the group of an item whose piece was taken back before it was sent: the rest of that is planned anew."""
+        for output in self._outputs_by_id([item.output]):
+            by = self.piece(output.task, output.p)
+            for source in self._sources_of(output) if by and by.state in (*UNSENT, PieceState.TAKEN_BACK) else ():
+                if source.task == item.task:
+                    self._open(source, output, "is withdrawn")
 
     def _holders(self, item: int) -> list[PieceRow]:
         return list(map(read_piece, self.db.execute(HOLDERS, (item,)).fetchall()))

@@ -435,3 +435,12 @@ def test_28_a_task_that_got_nothing_of_what_was_promised_has_failed(ground):
     assert set(ground.items("merge").values()) <= {"dropped"}
     assert ground.items("merge")
     assert ground.task("merge").outcome == "with failures"
+
+
+def test_33_a_piece_that_is_taken_back_upstream_splits_no_merge(ground):
+    ground.chain(events=8, files=2)
+    ground.until(lambda: ground.counts("pieces", "merge") == {"waiting": 1})
+    ground.ask("drop", "reco", items=["gen/0"], reason="broken")
+    ground.finish()
+    assert ground.counts("pieces", "merge") == {"taken back": 1, "completed": 1}
+    assert ground.merged() == [3, 4, 5, 6, 7, 8]
