@@ -39,6 +39,7 @@ def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, re
         *("mc", "running", "2 campaigns", "0 of 4 completed", "4 (4 queued)", "1,000 of 1,000, steady"),
     ]
     assert "/tasks/mc" in page.links()
+    assert "Campaigns acquired 2" in reader.page("/tasks/mc").text, "items that are events"
     rows = list(csv.DictReader(io.StringIO(reader.get("/tasks.csv").text)))
     assert [(row["name"], row["state"], row["pieces sent"]) for row in rows] == [
         ("other", "configured", "0"),
