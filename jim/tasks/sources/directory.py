@@ -6,6 +6,7 @@ seen is kept in memory: a new keeper begins anew. A file is gone once two good l
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -24,6 +25,7 @@ GONE_SECONDS = 60.0  # between two listings without a file
 REST_SECONDS = 600.0  # a directory at rest is listed as often: a file that is written anew leaves its time as it was
 GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
 NOT_SENT = frozenset({ItemState.AVAILABLE, ItemState.ACQUIRED})  # perhaps
+NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # it went away meanwhile, or is a link that leads nowhere
 ANY_DEPTH = "\0"  # stands for ** while a pattern is made
 Meant = Callable[[str], object]
 
@@ -91,8 +93,10 @@ def _files(place: Path, source: Mapping[str, Any]) -> Iterator[Seen]:
             continue
         try:
             told = entry.stat()
-        except FileNotFoundError:  # it went away meanwhile, or is a link that leads nowhere
-            continue
+        except OSError as error:
+            if error.errno in NOWHERE:
+                continue
+            raise  # nobody knows what it is, so nothing is concluded
         if stat.S_ISREG(told.st_mode):
             yield Seen(path, told.st_size, f"{told.st_ino}:{told.st_mtime_ns}")
 

@@ -375,3 +375,12 @@ def test_15_a_file_whose_name_cannot_be_printed_is_told(ground):
     assert told[0].next.startswith("it is never taken; rename it")
     there.end()
     assert ground.done() == {}
+
+
+def test_15_links_that_lead_nowhere_keep_no_other_file_from_being_taken(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw")
+    for name, target in (("b", "/nowhere"), ("c", "run1_c.raw"), ("d", f"{path}/x")):
+        (there.place / f"run1_{name}.raw").symlink_to(target)
+    there.end()
+    assert ground.done() == {path: 1}
