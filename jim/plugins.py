@@ -68,7 +68,7 @@ def _place(error: BaseException) -> str:
     place, trace = "", error.__traceback__
     while trace:
         file = trace.tb_frame.f_code.co_filename
-        if file != __file__ and not file.startswith("<"):
+        if file not in (__file__, importlib.__file__) and not file.startswith("<"):
             place = f" ({Path(file).name}, line {trace.tb_lineno})"
         trace = trace.tb_next
     return place

@@ -114,6 +114,8 @@ def handler_of(job_type: object, own: str = "") -> Handler:
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
         raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own))}", "job_type")
+    if "." in job_type and not OWN_TYPE.search(place.with_suffix(".py").read_bytes()):
+        raise BadRequest(f"{job_type!r} is no job type: its file has no line `HANDLER = …`", "job_type")
     if "." in job_type and own not in sys.path:
         sys.path.append(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
@@ -247,8 +249,7 @@ def _is_kind(value: Any, kind: type | str) -> bool:
 def _check_text(name: str, value: Any, depth: int = 0) -> None:
     """Refuse characters that no batch system, shell or file can carry safely in one line."""
     if isinstance(value, str):
-        odd = not value.isprintable() and re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)
-        if odd:
+        if not value.isprintable() and (odd := re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)):
             raise _at(name, TWO_LINES if odd[0] in "\r\n" else f"contains the character {odd[0]!r}: remove it")
         if len(value) > 8192 and len(value.encode()) > 32_768:
             raise _at(name, f"the text has {len(value):,} characters; the limit is 32,768 bytes")

@@ -28,3 +28,8 @@ def test_errors_that_jim_understands_pass_unchanged(error):
     with pytest.raises(type(error)) as raised, foreign("the step failed"):
         raise error
     assert raised.value is error
+
+
+def test_a_module_that_is_not_there_is_named_without_a_line_of_python_itself(tmp_path):
+    with pytest.raises(JimError, match=r"ModuleNotFoundError: No module named 'plugin_missing'$"):
+        function("analyser", "plugin_missing.rules", str(tmp_path))

@@ -122,3 +122,8 @@ def test_an_unknown_one_is_refused_with_the_nearest(own):
     assert (code, out) == (2, "")
     assert "did you mean 'jtmine.darts'?" in err
     assert "did you mean 'parametric'?" in own.run("types", "Parametrics")[2]
+
+
+def test_a_module_of_the_site_that_is_no_job_type_is_not_even_loaded(own):
+    told = "jim: job_type: 'jtmine.adapter' is no job type: its file has no line `HANDLER = …`\n"
+    assert own.run("types", "jtmine.adapter") == (2, "", told)
