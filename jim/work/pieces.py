@@ -27,7 +27,9 @@ from jim.work.site_steps import OfEach
 from jim.work.sizing import check_limits, left_to_catalogue
 from jim.work.variables import expand, kept
 
+OF_FILES = ("InputFiles", "Sites", "ParentFiles", "Lumis")
 MASK_VARIABLES = ("FirstEvent", "LastEvent", "FirstLumi", "LastLumi", "FirstRun", "LastRun")  # in the order of a mask
+OF_ANY = (*MASK_VARIABLES, *OF_FILES, "SplitID", "SplitSourceJob")  # what a piece may have without its maker's help
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
 AWAY = 71101  # WMCore's code for a job that no site may run
 TOLD_SITES = 5
@@ -60,6 +62,12 @@ def hints(handler: Handler, request: Attributes, site: General) -> list[str]:
         return []
     first = next(splitter(request, site)(), None)
     told = _Making(handler, request, 0, 1, frozenset()).told(first) if first else {}
+    return [_hint(path, name) for path, name in kept(_varying(request) | told)]
+
+
+def hints_of(request: Attributes, names: Iterable[str]) -> list[str]:
+    """Tell which attributes keep their variables if pieces have variables of these names at most."""
+    told = dict.fromkeys((*OF_ANY, *names), "")
     return [_hint(path, name) for path, name in kept(_varying(request) | told)]
 
 

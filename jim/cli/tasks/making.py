@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import run_grid_job
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, warn
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
@@ -20,6 +20,7 @@ from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.tasks import creating, models
 from jim.tasks import file as task_file
+from jim.tasks.hints import hints
 from jim.tasks.looking import look_now
 
 TAKEN_SECONDS = 10.0  # so long `create` waits for the keeper to take the task
@@ -47,6 +48,7 @@ def _create(arguments: argparse.Namespace) -> int:
         say_json([{"name": each.spec["name"], "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
+        warn(hints(each.spec, site))
         say(f"{each.spec['name']}: {_what(each.spec, site)}")
     names = " ".join(each.spec["name"] for each in taken.tasks if not _is_fed(each.spec))
     if taken.file is None:

@@ -537,3 +537,15 @@ def test_a_task_is_created_again_right_after_it_is_removed(ground, jim, tmp_path
     ground.go(2)
     assert ground.task("mc").state is TaskState.CONFIGURED
     assert ground.task("mc").nonce != nonce
+
+
+def test_create_warns_of_texts_in_which_no_variable_is_replaced(ground, jim, tmp_path):
+    text = TEXT.replace('"$LastEvent"', '"$LastEvent of $HOME"')
+    assert text != TEXT
+    code, told = jim("create", ground.write(text))
+    assert code == 0
+    assert "`$HOME` is no variable here; write `$$HOME`" in " ".join(told.split())
+    names = a_list(tmp_path, "a")  # whose items may have variables of their own
+    listed = f'[[task]]\nname = "l"\n{SH.replace("InputFiles", "InputFiles $Own")}\nsource = [ {{ list = "{names}" }} ]'
+    assert "warning" not in jim("create", ground.write(listed))[1]
+    assert "warning" not in jim("create", ground.write(TEXT.replace('"$LastEvent"', '"$LastEvent of $$HOME $Task"')))[1]
