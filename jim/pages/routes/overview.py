@@ -37,7 +37,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
     _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
     holes = [each for each in hosts or () if each.hole]
-    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)))
+    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), folded=True)
     if kind == "json":
         return as_json(
             {

@@ -47,6 +47,19 @@ def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, re
     ]
 
 
+def test_the_first_page_names_a_task_in_place_of_its_grid_jobs(world: Ground, reader: Person) -> None:
+    world.create(MC)
+    world.ask(TaskVerb.START, "mc", untested=True)
+    world.until(lambda: world.batch.tasks)
+    newest = reader.get("/").text.partition("Newest grid jobs")[2].partition("</section>")[0]
+    assert "All grid jobs are those of tasks" in newest
+    assert "/jobs/1" not in newest
+    number = world.submit(1, key="another")
+    newest = reader.get("/").text.partition("Newest grid jobs")[2].partition("</section>")[0]
+    assert f"/jobs/{number}" in newest
+    assert "Without those of tasks." in newest
+
+
 @pytest.mark.parametrize(
     ("query", "names"),
     [
