@@ -29,6 +29,7 @@ CANNOT = {
 }
 # What the attributes of JIM are called in a job description.
 CALLED = {"cores": "count", "wall_seconds": "walltime", "memory_mb": "memory", "inputs": "inputfiles"}
+CALLED |= {"outputs": "outputfiles"}
 LONGEST_LOCAL = 1024 * 1024
 __all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door
 
@@ -102,8 +103,9 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     if executable.startswith("$"):
         raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
     found |= {"executable": executable, "arguments": arguments}
-    if inputs := [str(session / name.lstrip("/")) for name in values(grami, "inputfile")]:
-        found["inputs"] = inputs
+    # A file in a directory brings that directory, because JIM sends each input along under its last name.
+    if inputs := [str(session / name.lstrip("/").partition("/")[0]) for name in values(grami, "inputfile")]:
+        found["inputs"] = [*dict.fromkeys(inputs)]
     if grami.get("stdin", "") not in ("", os.devnull):
         found["stdin"] = str(session / grami["stdin"])
     if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):

@@ -14,8 +14,6 @@ from jim.doors.generations import told_file
 from jim.errors import JimError
 from jim.files import read_regular, replace_durably
 
-LONGEST = 65_536
-
 
 class Told(NamedTuple):
     """An end, as A-REX is told it."""
@@ -29,7 +27,7 @@ class Told(NamedTuple):
 def told_of(state: Path, job: str) -> Told | None:
     """Return which end of a job A-REX was told last, if any."""
     try:
-        told = json.loads(read_regular(told_file(state, job), LONGEST))
+        told = json.loads(read_regular(told_file(state, job), 65_536))
         return Told(int(told["number"]), int(told["reruns"]), int(told["code"]), str(told["words"]))
     except (OSError, ValueError, LookupError, TypeError, JimError):
         return None

@@ -38,6 +38,7 @@ CALLED = {
     "proxy": "x509userproxy",
     "stdin": "input",
     "inputs": "transfer_input_files",
+    "outputs": "transfer_output_files",
 }
 
 __all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door

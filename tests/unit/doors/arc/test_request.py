@@ -46,6 +46,12 @@ def test_one_program():
     request.check(found)
 
 
+def test_inputs_in_directories_come_with_these_directories():
+    """Two of them may have the same last name, and the program opens them by their paths."""
+    found = attributes(inputfile_1="/data/a/x", inputfile_2="/data/b/x", inputfile_3="/more/x")["inputs"]
+    assert found == [f"{SESSION}/hello.sh", f"{SESSION}/data", f"{SESSION}/more"]
+
+
 def test_what_a_local_job_needs():
     found = attributes(count="4", memory="500", walltime="1200", cputime="99", queue="long", stdin=f"{SESSION}/in")
     asked = {name: found[name] for name in ("cores", "memory_mb", "wall_seconds", "queue", "stdin")}
@@ -118,6 +124,8 @@ def test_what_jim_cannot_do_is_refused_by_the_name_that_the_user_knows(more, wor
 def test_refusals_of_jim_s_own_have_the_names_of_a_job_description():
     with pytest.raises(BadRequest, match=r"^walltime \(wall_seconds\): too much$"), DOOR("arc").in_its_words({}):
         raise BadRequest("too much", "wall_seconds")
+    with pytest.raises(BadRequest, match=r"outputfiles \(.*\): '\.\./x' must be a name"), DOOR("arc").in_its_words({}):
+        request.check(attributes(outputfile_0="../x"))
 
 
 def test_the_places_of_one_program():

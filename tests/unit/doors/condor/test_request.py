@@ -2,6 +2,7 @@
 
 import pytest
 
+from jim import request
 from jim.doors.condor import DOOR
 from jim.doors.condor.arguments import Called
 from jim.doors.condor.request import attributes_of, places_of
@@ -120,6 +121,14 @@ def test_what_jim_cannot_do_is_refused_in_htcondor_s_words(options, words):
     with pytest.raises(BadRequest) as error, DOOR("condor").in_its_words({}):
         attributes_of(called(**options), "")
     assert str(error.value).startswith(words)
+
+
+def test_refusals_of_jim_s_own_have_the_names_of_a_submit_description():
+    with (
+        pytest.raises(BadRequest, match=r"transfer_output_files.*'/etc/x' must be a name"),
+        DOOR("condor").in_its_words({}),
+    ):
+        request.check(attributes_of(called(outputs=["/etc/x"]), ""))
 
 
 @pytest.mark.parametrize(
