@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import Group, Item, ItemState, KnownItem, NewItem, Source
+from jim.statusdb.task_rows import THROTTLE_TIMES, Group, Item, ItemState, KnownItem, NewItem, Source
 from jim.statusdb.tasks import Tasks
 
 FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
@@ -30,6 +30,19 @@ def ids(numbers: Iterable[int]) -> str:
 
 class Pools(Tasks):
     """The part of a status DB about what tasks work on."""
+
+    def make_due(self) -> None:
+        """Make everything due at once, also of tasks: of what a clock that is set back has in the future, it is now."""
+        now = self.clock.epoch()
+        with self.transaction():
+            super().make_due()
+            self.db.execute("UPDATE output SET due = 0 WHERE todo <> '' AND due > 0")
+            which = "item INDEXED BY item_available SET since = ? WHERE state = 'available' AND since > ?"
+            self.db.execute(f"UPDATE {which}", (now, now))
+            for task in self.tasks():
+                told = {name: min(float(task.throttle.get(name, 0)), now) for name in THROTTLE_TIMES}
+                if told != {name: float(task.throttle.get(name, 0)) for name in THROTTLE_TIMES}:
+                    self.set_task(task.id, throttle={**task.throttle, **told})
 
     # Sources and groups
 

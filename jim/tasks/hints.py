@@ -21,5 +21,5 @@ def hints(spec: Mapping[str, Any], site: Site) -> list[str]:
         return []
     if splitter is not None and is_own(find(splitter, site.site.handlers)):
         return []
-    _, request = sample(dict(spec), site, events=1)
+    _, request = sample(dict(spec), site, events=sum(each.get("events") or 0 for each in spec["source"]))
     return [f"{spec['name']}: request.{each}" for each in hints_of(request, OF_TASK)]

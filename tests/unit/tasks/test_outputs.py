@@ -394,3 +394,17 @@ def test_who_may_read_an_output_may_read_its_copy(ground, store):
     finally:
         os.umask(before)
     assert sorted(oct(path.stat().st_mode & 0o777) for path in store.iterdir()) == ["0o640"] * 5 + ["0o644"]
+
+
+def test_10_a_full_store_is_waited_for_no_longer_after_the_clock_is_set_back(ground, store):
+    ground.start(text(store))
+    ground.until(lambda: len(ground.batch.tasks) == 6)
+    ground.go(1, 200_000.0)  # the stand-in of a clock begins in 1970
+    store.rmdir()
+    ground.work()
+    ground.go(20, 5.0)
+    ground.clock.jumped -= 86_400.0
+    ground.go(2)
+    store.mkdir()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=20.0, rounds=60)
+    assert stored(store) == STORED

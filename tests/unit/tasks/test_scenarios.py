@@ -1053,3 +1053,28 @@ def test_51_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
     given_up = TEN[:3] if verb == "recover" else TEN[:2]  # a piece is tried again as it is
     assert ground.done() == dict.fromkeys(set(TEN[:6]) - set(given_up), 1)
     assert {name for name, state in ground.items().items() if state == "dropped"} == set(TEN[:3])
+
+
+def test_a_clock_that_is_set_back_lets_nothing_wait_longer(ground, tmp_path):
+    day = 86_400.0
+    names = [f"/data/{n:02}" for n in range(12)]
+    text = files(tmp_path, *names, size=10, closed=False, more="release = { first = 5, probe_seconds = 600 }")
+    ground.start(text.replace("split = { ", "split = { max_wait_seconds = 3_600, "))
+    ground.until(lambda: ground.counts("pieces"))
+    ground.clock.jumped -= day
+    ground.go(3, 20.0)
+    ground.work()
+    assert ground.counts("items") == {"acquired": 10, "available": 2}
+    ground.go(5, 800.0)
+    ground.go(2)
+    assert len(ground.pieces()) == 2
+
+
+def test_a_clock_that_is_set_back_in_a_bad_time_holds_back_no_probe(tmp_path, monkeypatch):
+    later = {"now": 200_000.0, "id": "boot-1", "jumped": 0.0}  # else it would be set back to before 1970
+    monkeypatch.setattr("tests.stand_ins.StandInClock.__init__", lambda clock: vars(clock).update(later))
+    ground = in_a_bad_time(tmp_path, monkeypatch, 30)
+    ground.clock.jumped -= 86_400.0
+    assert 5 <= fails(ground, 3600.0) <= 9
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert ground.done() == {f"/data/{n:03}": 1 for n in range(100)}
