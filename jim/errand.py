@@ -24,6 +24,7 @@ class Errand(Generic[T]):
     source: bool = False  # it looks at a source of a task, or runs a site's code: one that hangs holds up nothing
     grid: int = 0  # the grid job that is looked at once it has ended
     repeats: bool = False  # done, it is put off like one that failed: evidence alone tells that it was obeyed
+    watches: bool = False  # it only looks, again and again: nothing is lost if the keeper ends meanwhile
     heeds: tuple[type[BaseException], ...] = (
         OSError,
         JimError,

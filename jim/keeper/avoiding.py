@@ -72,7 +72,7 @@ class Avoiding:
             self._judge_until = now + AFTER_FAILURE_SECONDS
         work = partial(_judge, keeper, self._known, keeper.hosts.asked, evidence=now <= self._judge_until)
         done, failed = partial(self._judged, keeper), partial(self._not_judged, keeper)
-        keeper.workers.start(Errand(KEY, work, done, failed, heeds=(Exception,)))
+        keeper.workers.start(Errand(KEY, work, done, failed, watches=True, heeds=(Exception,)))
 
     def _judged(self, keeper: Keeper, found: Judged) -> None:
         with keeper.store.transaction():

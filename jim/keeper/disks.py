@@ -23,8 +23,8 @@ class Disks:
 
     def __call__(self, keeper: Keeper) -> None:
         """Look again, if it is time."""
-        look = partial(shortages, keeper.site)
-        keeper.workers.start(Errand(SPACE, look, partial(self._note, keeper), lambda error: self._note(keeper, [])))
+        look, note = partial(shortages, keeper.site), partial(self._note, keeper)
+        keeper.workers.start(Errand(SPACE, look, note, lambda error: self._note(keeper, []), watches=True))
 
     def stops(self) -> bool:
         """Tell whether nothing new may be sent just now."""

@@ -42,6 +42,7 @@ class Workers:
         self._results: queue.SimpleQueue[tuple[Hashable, Callable[[], None]]] = queue.SimpleQueue()
         self._busy: set[Hashable] = set()
         self._commanded: set[Hashable] = set()  # the busy errands that run batch commands
+        self._watching: set[Hashable] = set()  # those that only look, again and again
         self._ended: set[int] = set()  # grid jobs with an errand that has ended
         self._due: dict[Hashable, float] = {}  # in seconds since boot
         self._tries: dict[Hashable, int] = {}  # failures in a row
@@ -102,8 +103,8 @@ class Workers:
         return len(self._commanded) >= self._most_commands - spare
 
     def idle(self) -> bool:
-        """Tell whether nothing is under way."""
-        return not self._busy
+        """Tell whether nothing is under way that a keeper must wait for."""
+        return not self._busy - self._watching
 
     def start(self, errand: Errand[Any]) -> float:
         """Run an errand in a thread, unless it is under way or delayed; return when to ask again.
@@ -114,6 +115,8 @@ class Workers:
             self._busy.add(errand.key)
             if errand.command:
                 self._commanded.add(errand.key)
+            if errand.watches:
+                self._watching.add(errand.key)
             self._begin(errand)
         return NEVER if errand.key in self._busy else self.due(errand.key)
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from jim.keeper.looks import SPACE
 from jim.model import State
 from jim.site.file import Limits
 from tests.stand_ins import Answers, Instead, World
@@ -99,3 +100,12 @@ def test_a_disk_that_cannot_be_looked_at_is_not_a_full_one(world, rooms):
 def test_the_disks_are_looked_at_every_ten_seconds(world, rooms):
     world.go(100, 0.2)
     assert rooms.asked == 2 * 2
+
+
+def test_looks_at_the_disks_keep_no_idle_keeper_alive(world):
+    """A look each ten seconds counted as work: a keeper that was to end after 60 s without work never ended."""
+    world.go(3, 0.2)
+    world.clock.now += 60
+    world.rounds.round()
+    assert world.keeper.workers.busy(SPACE)
+    assert world.rounds.idle()
