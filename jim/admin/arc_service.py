@@ -26,6 +26,7 @@ HEAD = "# Written by `jim arc register`."
 MODULE = HOME / "shell/arc/JIMmod.pm"
 PARSER = "lib/arc/arcconfig-parser"
 CONFIGURATION = Path("/etc/arc.conf")
+PID_FILE = "/run/arched-arex.pid"
 AGAIN = "run `jim arc register` as root"
 PLAIN = re.compile(r"[A-Z][A-Z0-9_.]*")  # a name that A-REX takes for one of a runtime environment
 
@@ -212,6 +213,7 @@ def findings(site: Site) -> Iterator[Finding]:
     except BadSite as error:
         yield Finding("A-REX", FAILED, str(error), "see docs/arc.md")
         return
+    yield _running(where)
     wrong = [each for each in VERBS if _text(where.script(each)) != script(each)]
     yield _check("scripts", not wrong, f"{where.share}/*-{TYPE}-job lead to {HOME}/shell/arc", AGAIN)
     leads = os.path.realpath(where.module) == os.path.realpath(MODULE)
@@ -231,6 +233,18 @@ def findings(site: Site) -> Iterator[Finding]:
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
     yield _check("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
+
+
+def _running(where: Places) -> Finding:
+    """Tell whether A-REX runs: otherwise its web service takes in jobs, and nobody hands them to JIM."""
+    file = Path(setting(where.location, where.configuration, "arex", "pidfile") or PID_FILE)
+    try:
+        pid = _text(file).strip()
+    except OSError as error:
+        words = f"nobody knows whether A-REX runs: cannot read {file}: {error.strerror}"
+        return Finding("running", WARNING, words, "run this check as root")
+    runs = pid.isdecimal() and Path(f"/proc/{pid}").exists()
+    return _check("running", runs, f"A-REX runs, as {file} says", "as root: systemctl start arc-arex")
 
 
 def _enabled(where: Places, wanted: Iterable[str]) -> Finding:

@@ -44,6 +44,9 @@ def arc(tmp_path, monkeypatch):
     for each in ("lib/arc/arcconfig-parser", "sbin/arcctl"):
         (place / each).chmod(0o755)
     (place / "arc.conf").write_text(f"[lrms]\nlrms = jim lab\n[arex]\nruntimedir = {place}/runtime\n")
+    with (place / "arc.conf").open("a") as configuration:
+        configuration.write(f"pidfile = {place}/arex.pid\n")
+    (place / "arex.pid").write_text(f"{os.getpid()}\n")
     monkeypatch.setenv("ARC_LOCATION", str(place))
     monkeypatch.setenv("ARC_CONFIG", str(place / "arc.conf"))
     return place
@@ -81,6 +84,18 @@ def test_it_is_registered_and_nothing_is_left_of_it(arc, site):
     list(arc_service.unregister(site))
     assert sorted(set(names(arc)) - OF_ARCCTL) == before
     assert (arc / "sbin/arcctl.enabled").read_text() == ""
+
+
+@pytest.mark.parametrize("pid", ["", "4194305\n", "self\n"])
+def test_an_a_rex_that_does_not_run_is_told_at_once(arc, site, pid):
+    """Its web service would still take in the job of the check, and the check would wait for ten minutes."""
+    assert levels(site)["running"] == "ok"
+    (arc / "arex.pid").write_text(pid)
+    (found,) = [each for each in arc_service.findings(site) if each.name == "running"]
+    assert (found.level, found.said) == ("failed", f"wrong: A-REX runs, as {arc}/arex.pid says")
+    (arc / "arex.pid").unlink()
+    (arc / "arex.pid").mkdir()
+    assert levels(site)["running"] == "warning"
 
 
 def test_runtime_environments_that_are_not_enabled_are_told(arc, site):
