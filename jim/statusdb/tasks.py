@@ -14,8 +14,12 @@ from jim.statusdb.task_rules import RULES
 
 LIVE = ", ".join(repr(state.value) for state in LIVE_TASKS)
 ADD = (
-    "INSERT INTO task (name, nonce, owner, spec, digest, state, throttle, priority, created, updated) "
-    "VALUES (?, ?, ?, ?, ?, 'configured', ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    "INSERT INTO task (id, name, nonce, owner, spec, digest, state, throttle, priority, created, updated) "
+    "VALUES (?, ?, ?, ?, ?, ?, 'configured', ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+LAST = "SELECT max(ifnull((SELECT max(id) FROM task), 0), ifnull((SELECT max(upstream) FROM source), 0))"
+FORGET_OUTPUTS = (
+    "UPDATE item SET output = -1 WHERE output > 0 AND output IN (SELECT id FROM output WHERE task = ?) AND task <> ?"
 )
 COUNT = (
     "INSERT INTO task_tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count "
@@ -35,6 +39,7 @@ class Tasks(Connected):
 
     _changed_tasks: set[int]  # since the last question
     _shows_tasks_anew: bool
+    _last_number = 0  # of a task that this store has seen, also if it was removed since
     times_changed = 0  # how often any task was found changed
 
     def _touch_task(self, number: int) -> None:
@@ -88,10 +93,11 @@ class Tasks(Connected):
             old = self.db.execute("SELECT id, digest, state, tested FROM task WHERE name = ?", (name,)).fetchone()
             if old and (old[1] == digest or old[2] not in (TaskState.CONFIGURED, TaskState.READY)):
                 return 0
+            number = self._new_number()
             if old:
                 self.remove_task(old[0])
             values = (name, nonce, owner, *row, json.dumps(throttle), spec.get("priority", 0), now, now)
-            number = int(self.db.execute(ADD, values).lastrowid or 0)
+            self.db.execute(ADD, (number, *values))
             self._add_sources(number, spec["source"])
             if old:  # what it feeds stays fed by it
                 self.db.execute("UPDATE source SET upstream = ? WHERE upstream = ?", (number, old[0]))
@@ -100,6 +106,12 @@ class Tasks(Connected):
                 self.set_task(number, state=TaskState.READY, tested=old[3])
         return number
 
+    def _new_number(self) -> int:
+        """Return a number that no other task has had: what is remembered or under way may be about a removed one."""
+        (last,) = self.db.execute(LAST).fetchone()
+        self._last_number = max(self._last_number, last) + 1
+        return self._last_number
+
     def _add_sources(self, number: int, sources: Sequence[Mapping[str, Any]]) -> None:
         for k, each in enumerate(sources):
             fed = (self.task_named(each["task"]).id, each["output"]) if each["kind"] == "task" else (0, "")
@@ -107,8 +119,10 @@ class Tasks(Connected):
             self.db.execute(sql, (number, k, each["kind"], *fed))
 
     def remove_task(self, number: int) -> None:
-        """Forget a task with all its rows."""
+        """Forget a task with all its rows; items of others that came from it say so no more by a number."""
         with self.transaction():
+            self._last_number = max(self._last_number, number)
+            self.db.execute(FORGET_OUTPUTS, (number, number))
             for table in OF_TASK:
                 self.db.execute(f"DELETE FROM {table} WHERE task = ?", (number,))
             self.db.execute("DELETE FROM task WHERE id = ?", (number,))

@@ -114,6 +114,8 @@ def _is_as_before(source: Source, found: Found | None) -> bool:
 
 def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
     """Store some of what was found; the loop stores the rest by and by, and at last that the look was a good one."""
+    if keeper.store.task(task.id) is None:
+        return  # it was removed, or replaced, while a worker looked
     if found is None:
         keeper.store.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
         return
