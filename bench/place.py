@@ -101,11 +101,14 @@ class Place:
 
     def step(self, job: int) -> str:
         """Read a grid job's step from the store, or nothing while the store does not know it."""
-        if not (self.state / "heartbeat").exists():  # until its first one the keeper is still opening the store
-            return ""
-        with closing(sqlite3.connect(f"file:{self.state}/status.db?mode=ro", uri=True, timeout=10)) as db:
+        # The keeper may still be making the store.
+        with suppress(sqlite3.OperationalError), closing(self._reader()) as db:
             row = db.execute("SELECT step FROM grid_job WHERE id = ?", (job,)).fetchone()
-        return row[0] if row else ""
+            return row[0] if row else ""
+        return ""
+
+    def _reader(self) -> sqlite3.Connection:
+        return sqlite3.connect(f"file:{self.state}/status.db?mode=ro", uri=True, timeout=10)
 
     def keeper(self) -> int:
         """Return the keeper's pid."""
