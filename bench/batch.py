@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
-from bench.taking import Figure
+from bench.taking import TICKS, Figure
 from jim.workdir.submission import PROGRAMS
-from tests.live.site import DONE, USER, LiveSite, install, operator, start_lab, until
+from tests.live.site import DONE, FAILED, USER, LiveSite, install, operator, start_lab, until
 
 LATER = 'options = ["--begin=now+1hour"]\n'  # it stays in the queue
 INTERVALS = 20
+LONGEST = 300
 ROOM = {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10}
 
 
@@ -113,32 +115,69 @@ def _asking(make: Callable[..., LiveSite], grid_jobs: int, pieces: int) -> Itera
     site.close()
 
 
+class _Taken(NamedTuple):
+    """What a load took: of the clock, and of the processors of the whole machine."""
+
+    wall: float
+    cpu: float
+
+
+def _taken(start: Callable[[], object], ended: Callable[[], bool]) -> _Taken:
+    """Start a load, and look once a second whether it has ended: looks cost processor time, too."""
+    began, busy = time.perf_counter(), _busy()
+    start()
+    while not ended():
+        if time.perf_counter() - began > LONGEST:
+            raise TimeoutError(f"not within {LONGEST} s: the load has ended")
+        time.sleep(1)
+    return _Taken(time.perf_counter() - began, _busy() - busy)
+
+
+def _busy() -> float:
+    """Sum up the seconds in which the machine's processors had work."""
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + irq + softirq) / TICKS
+
+
 def _running(make: Callable[..., LiveSite], jobs: int, runs: int) -> Iterator[Figure]:
     """Hold a whole grid job, from request to tar, against arrays of its wrappers alone, and of the program alone."""
     _empty()
     site = make()
     ours, wrappers, programs = [], [], []
     site.ended(site.submit(1))
-    for _ in range(runs):
-        began = time.perf_counter()
-        job = site.submit(jobs, executable="/bin/true", outputs=[])
-        if site.ended(job, 300) != DONE:
-            raise RuntimeError(site.log()[-2000:])
-        ours.append(time.perf_counter() - began)
-        wrappers.append(_wrappers(site, job, jobs))
+    for number in range(runs):
+        ours.append(_grid_job(site, jobs))
+        wrappers.append(_wrappers(site, jobs, number))
         programs.append(_programs(jobs))
     for name, theirs, bound in (("its wrappers alone", wrappers, 1.1), ("a raw array of /bin/true", programs, 1.35)):
-        told = f"{median(ours):.1f} s ÷ {median(theirs):.1f} s, medians of {runs} alternating runs"
-        name = f"{jobs:,} no-op local jobs, submit to tar ÷ {name}"
-        yield Figure(name, median(ours) / median(theirs), "×", bound, told)
+        title = f"{jobs:,} no-op local jobs, submit to tar ÷ {name}"
+        yield _held(f"{title}: CPU of the machine", [each.cpu for each in ours], [each.cpu for each in theirs], bound)
+        yield _held("  wall", [each.wall for each in ours], [each.wall for each in theirs])
 
 
-def _programs(jobs: int) -> float:
+def _held(name: str, ours: list[float], theirs: list[float], bound: float | None = None) -> Figure:
+    """Hold the medians of alternating runs against each other."""
+    told = f"{median(ours):.1f} s ÷ {median(theirs):.1f} s, medians of {len(ours)} alternating runs"
+    return Figure(name, median(ours) / median(theirs), "×", bound, told)
+
+
+def _grid_job(site: LiveSite, jobs: int) -> _Taken:
+    """Hand a grid job in, and wait for the answer that it is done."""
+    told: list[str] = []
+
+    def ended() -> bool:
+        told[:] = [site.poll(site.number)]
+        return told[0].endswith((DONE, FAILED))
+
+    taken = _taken(lambda: site.submit(jobs, executable="/bin/true", outputs=[]), ended)
+    if not told[0].endswith(DONE):
+        raise RuntimeError(site.log()[-2000:])
+    return taken
+
+
+def _programs(jobs: int) -> _Taken:
     """Run the program of the local jobs as an array that nothing watches over."""
-    began = time.perf_counter()
-    _array("--chdir=/", f"--array=1-{jobs}", "--wrap=/bin/true")
-    until(lambda: _queued() == 0, "the array has ended", 300)
-    return time.perf_counter() - began
+    return _taken(lambda: _array("--chdir=/", f"--array=1-{jobs}", "--wrap=/bin/true"), lambda: _queued() == 0)
 
 
 def _array(*arguments: str) -> None:
@@ -146,9 +185,9 @@ def _array(*arguments: str) -> None:
     subprocess.run(command, cwd="/", capture_output=True, timeout=60, check=True)
 
 
-def _wrappers(site: LiveSite, job: int, jobs: int) -> float:
-    """Run the wrappers of a grid job once more, in a submission directory of their own, without JIM."""
-    theirs, own = site.state / f"work/{job}", site.place / f"bare-{job}"
+def _wrappers(site: LiveSite, jobs: int, number: int) -> _Taken:
+    """Run the wrappers of the last grid job once more, in a submission directory of their own, without JIM."""
+    theirs, own = site.state / f"work/{site.number}", site.place / f"bare-{number}"
     (own / "s1").mkdir(parents=True)
     (site.place / "spool").mkdir(exist_ok=True)
     for name in (*PROGRAMS, "s1/jobs", "s1/job.sh"):
@@ -157,7 +196,8 @@ def _wrappers(site: LiveSite, job: int, jobs: int) -> float:
     script.write_text(script.read_text().replace(str(theirs), str(own)))
     for each in (own, *own.rglob("*"), site.place / "spool"):
         shutil.chown(each, USER, USER)
-    began = time.perf_counter()
-    _array("--chdir=/", f"--array=1-{jobs}", str(script))
-    until(lambda: sum(1 for _ in (own / "s1").glob("exit.*")) == jobs, "all wrappers have ended", 300)
-    return time.perf_counter() - began
+    submission = own / "s1"
+    return _taken(
+        lambda: _array("--chdir=/", f"--array=1-{jobs}", str(script)),
+        lambda: sum(1 for _ in submission.glob("exit.*")) == jobs,
+    )

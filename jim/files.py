@@ -174,8 +174,12 @@ def open_regular(path: Path) -> int:
 
 def read_regular(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes."""
-    with os.fdopen(open_regular(path), "rb") as file:
-        content = file.read(limit + 1)
+    descriptor, content = open_regular(path), b""
+    try:  # os.read: a file object for each of very many small files costs more than to read them
+        while len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
+            content += more
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise JimError(f"{path} is larger than {limit:,} bytes")
     return content

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from jim.errand import Errand
 from jim.errors import BatchError
@@ -86,21 +86,42 @@ def _found(keeper: Keeper, store: Store, listing: Listing) -> Iterator[tuple[tup
 
 def _leftovers(keeper: Keeper, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
     """Return queued jobs whose attempt has ended: a batch system may requeue jobs by itself."""
-    ours = re.compile(rf"jim-(?:{'|'.join(keeper.hold.instances)})-([0-9]+)-([0-9]+)")
     known = {(each.batch_id, each.idx) for each in live}
+    about = _Senders(store, re.compile(rf"jim-(?:{'|'.join(keeper.hold.instances)})-([0-9]+)-([0-9]+)"))
     for key, seen in listing.items():
-        mark = ours.fullmatch(seen.mark) if key not in known else None
-        submission = store.submission(int(mark[1]), int(mark[2])) if mark else None
-        if submission and submission.mark == seen.mark and _is_left(store, submission, key[1], seen):
+        if key not in known and about.is_left(key[1], seen):
             yield key
 
 
-def _is_left(store: Store, submission: Submission, idx: int, seen: Observation) -> bool:
-    attempt = store.attempt(submission.grid, submission.k, idx)
-    if attempt:
-        return bool(attempt.verdict) and (seen.state in PENDING or seen.stays)
-    # Ended without attempts: a restore found it, and nothing of it counts. `over.I` may not reach its running jobs.
-    return submission.state is SubmissionState.ENDED and not store.attempts(submission.grid, k=submission.k)
+class _Senders:
+    """The submissions of the jobs in a listing. Many jobs are of one submission, which is read once."""
+
+    def __init__(self, store: Store, ours: re.Pattern[str]) -> None:
+        self._store, self._ours = store, ours
+        self._sender, self._counts_no_more = cache(self._read_sender), cache(self._read_whether_it_counts_no_more)
+
+    def is_left(self, idx: int, seen: Observation) -> bool:
+        """Tell whether a listed job, which is of no live attempt, is to be cleared."""
+        submission = self._sender(seen.mark)
+        if submission is None:
+            return False
+        if seen.state in PENDING or seen.stays:
+            attempt = self._store.attempt(submission.grid, submission.k, idx)
+            if attempt:
+                return bool(attempt.verdict)
+        return self._counts_no_more(seen.mark)
+
+    def _read_sender(self, mark: str) -> Submission | None:
+        named = self._ours.fullmatch(mark)
+        submission = self._store.submission(int(named[1]), int(named[2])) if named else None
+        return submission if submission and submission.mark == mark else None
+
+    def _read_whether_it_counts_no_more(self, mark: str) -> bool:
+        """Tell whether a restore found the submission, ended and without attempts; `over.I` may not reach its jobs."""
+        found = self._sender(mark)
+        if found is None or found.state is not SubmissionState.ENDED:
+            return False
+        return not self._store.any_attempt(found.grid, found.k)
 
 
 def take_in(keeper: Keeper, began: float, compared: Compared) -> None:

@@ -332,6 +332,9 @@ class Store(TaskStore, Protocol):
     def attempts(self, grid: int, *, n: int | None = None, k: int | None = None) -> list[Attempt]:
         """Return the attempts of a grid job, of one local job, or of one submission, by local job and number."""
 
+    def any_attempt(self, grid: int, k: int) -> bool:
+        """Tell whether a submission has attempts."""
+
     def set_attempt(self, grid: int, k: int, idx: int, **columns: Any) -> None:
         """Change an attempt."""
 

@@ -97,6 +97,11 @@ class Submissions(Derived):
         found = self.db.execute(f"SELECT * FROM attempt {index} WHERE {which} ORDER BY +n, attempt", values)
         return list(rows.attempts(found))
 
+    def any_attempt(self, grid: int, k: int) -> bool:
+        """Tell whether a submission has attempts."""
+        found = self.db.execute("SELECT 1 FROM attempt WHERE grid = ? AND k = ? LIMIT 1", (grid, k))
+        return found.fetchone() is not None
+
     def given_up(self) -> list[Attempt]:
         """Return the attempts that must end, and have no verdict yet."""
         return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))

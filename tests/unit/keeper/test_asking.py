@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jim.model import State
+from jim.keeper import asking
+from jim.model import Observation, State
 from jim.site.file import Batch
 from tests.stand_ins import Answers, Instead, World
 
@@ -59,3 +60,20 @@ def test_nothing_else_is_taken_out_of_the_queue(world):
     world.go(10, 1.0)
     assert world.batch.calls.count("cancel") == before
     assert world.batch.tasks["2", 1].state is State.SUBMITTED
+
+
+def test_what_a_listing_shows_of_ended_jobs_is_not_looked_up_one_by_one(world, monkeypatch):
+    """Batch systems show what has ended for some minutes: a query would cost as much as all of that."""
+    world.batch.finish(1, 1)
+    world.until(lambda: world.state(1, 0) is State.COMPLETED)
+    mark, asked = world.store.submission(1, 1).mark, []
+    listing = {("1", index): Observation(State.COMPLETED, mark=mark) for index in range(1, 200)}
+    for name in ("attempt", "submission", "any_attempt"):
+        real = getattr(type(world.store), name)
+        monkeypatch.setattr(
+            type(world.store), name, lambda self, *key, real=real, name=name: asked.append(name) or real(self, *key)
+        )
+    assert list(asking._leftovers(world.keeper, world.store, listing, list(world.store.live()))) == []
+    assert asked == ["submission"]
+    put_back = {("1", 1): Observation(State.SUBMITTED, mark=mark)}
+    assert list(asking._leftovers(world.keeper, world.store, put_back, [])) == [("1", 1)]
