@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from jim.model import Answer, Kind
 
+LONGEST_LIST = 240  # characters of known words
+FEW = 5  # of a longer list
+
 
 class JimError(Exception):
     """JIM cannot do what was asked."""
@@ -119,10 +122,25 @@ def close_to(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Suggest the known word that `word` may have meant, and list the known words."""
+def nearest(word: str, known: Iterable[str], lists: str = "") -> str:
+    """Suggest the known word that `word` may have meant, and list the known words.
+
+    Of a long list only the nearest words are named, with the command that `lists` all.
+    """
     names = sorted(known)
-    return f"{close_to(word, names)} (known: {', '.join(names)})" if names else ""
+    told = ", ".join(names)
+    if len(told) > LONGEST_LIST:
+        from difflib import get_close_matches  # imported here, as above
+
+        some = get_close_matches(word, names, FEW, cutoff=0.3) or names[:FEW]
+        by = f"; `{lists}` lists all" if lists else ""
+        told = f"{', '.join(some)} and {len(names) - len(some):,} more{by}"
+    return f"{close_to(word, names)} (known: {told})" if names else ""
+
+
+def later(what: str) -> str:
+    """Say that something is decided upon, and not there yet."""
+    return f"later: this version of JIM does not have {what}"
 
 
 def in_words(error: ValueError | OSError) -> str:

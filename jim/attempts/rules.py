@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from jim.errors import BadRequest, nearest, shown
+from jim.errors import BadRequest, later, nearest, shown
 
 NAMES = ("when", "change", "times", "delay")
 MOST_RULES, MOST_TIMES, MOST_DELAYS, LONGEST_DELAY = 20, 100, 20, 30 * 86_400.0
@@ -24,6 +24,18 @@ SHORT = re.compile(r"(\d{1,7})([smhd])", re.ASCII)
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 ALONE = "memory", "time limit", "lost"  # cases without a number or a pattern
 CASES = "memory, time limit, exit N, signal N, lost, or words 'PATTERN'"
+# Words that are decided upon, and come later.
+LATER = {
+    "arguments": "rules that add arguments",
+    "elsewhere": "rules that choose other hosts",
+    "hold": "rules that hold a local job",
+    "give_up": "rules that give up",
+    "only_tell": "rules that only tell what they would do",
+}
+LATER_CASES = {
+    re.compile(r"exit \d+ ?- ?\d+", re.ASCII): "rules for a range of exit codes",
+    re.compile("outputs"): "rules for missing outputs",
+}
 # A pattern that could take for ever is refused: the keeper itself looks for it.
 LONGEST_PATTERN, MOST_CHOICES, CHOICES_OF_A_REPEAT = 100, 9, 3  # each doubles the time, or nearly
 REPEATS = "*", "+", "{"
@@ -52,9 +64,7 @@ def read(tables: Sequence[object]) -> tuple[Rule, ...]:
 def _rule(table: object) -> Rule:
     if not isinstance(table, Mapping):
         raise BadRequest(f"expected a list of tables, found {shown(table)} in it", "retry")
-    for name in table:
-        if name not in NAMES:
-            raise BadRequest(f"a rule has no {shown(name)}{nearest(str(name), NAMES)}", "retry")
+    _check_words(table)
     when, change, times = table.get("when"), table.get("change", {}), table.get("times")
     case = _case(when) if isinstance(when, str) else None
     if not isinstance(when, str) or case is None:
@@ -68,7 +78,24 @@ def _rule(table: object) -> Rule:
     return Rule(when, *case, dict(change), times, delays(table.get("delay", "")))
 
 
+def _check_words(table: Mapping[str, object]) -> None:
+    """Refuse words that are unknown, or that come later."""
+    for name in table:
+        if name not in NAMES:
+            _refuse_later(name)
+            raise BadRequest(f"a rule has no {shown(name)}{nearest(str(name), NAMES)}", "retry")
+    for pattern, what in LATER_CASES.items():
+        if pattern.fullmatch(str(table.get("when"))):
+            raise BadRequest(f"when: {shown(table['when'])}: {later(what)}", "retry")
+
+
+def _refuse_later(name: str) -> None:
+    if name in LATER:
+        raise BadRequest(f"{name}: {later(LATER[name])}", "retry")
+
+
 def _check_change(name: str, value: object) -> None:
+    _refuse_later(name)
     if name == "queue":
         if isinstance(value, str) and value:
             return

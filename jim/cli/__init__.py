@@ -171,7 +171,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse an unknown choice, and suggest the nearest known one."""
         if action.choices is not None and value not in action.choices:
             where = f"{action.option_strings[-1].lstrip('-')} cannot be " if action.option_strings else "unknown word "
-            raise BadRequest(f"{where}{value!r}{nearest(str(value), action.choices)}")
+            raise BadRequest(f"{where}{value!r}{nearest(str(value), action.choices, f'{self.prog} --help')}")
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """Return a formatter that knows the width: to ask for it, argparse would load three compressors."""
@@ -203,7 +203,7 @@ def _run(words: list[str]) -> int:
     elif words[0] == "--version":
         say(f"jim {__version__}")
     elif words[0] not in VERBS:
-        raise BadRequest(f"unknown verb {words[0]!r}{nearest(words[0], VERBS)}")
+        raise BadRequest(f"unknown verb {words[0]!r}{nearest(words[0], VERBS, 'jim --help')}")
     else:
         return _run_verb(words[0], words[1:])
     return 0

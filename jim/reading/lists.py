@@ -39,7 +39,7 @@ GRID_JOBS = {
     "type": Filter("a job type", "NAME"),
     "owner": Filter("the owner of a grid job", "NAME"),
     "herd": Filter("whether a splitter makes the local jobs", choices=HERDS),
-    "task": Filter("the grid jobs of a task", "NAME", pattern=r"[a-z][a-z0-9-]{0,47}"),
+    "task": Filter("the name of a task, which is of a-z, 0-9 and -", "NAME", pattern=r"[a-z][a-z0-9-]{0,47}"),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
         "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME

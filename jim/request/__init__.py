@@ -107,13 +107,13 @@ def _language_of(text: str) -> str:
 def handler_of(job_type: object, own: str = "") -> Handler:
     """Find the handler of a job type: a module of `jim.handlers`, or a dotted name in the site's `own` directory."""
     if not isinstance(job_type, str) or not _may_be_type(job_type):
-        hint = nearest(str(job_type)[:64].lower(), job_types(own))
+        hint = nearest(str(job_type)[:64].lower(), job_types(own), "jim types")
         raise BadRequest(f"expected the name of a job type, found {shown(job_type)}{hint}", "job_type")
     # A request must not choose which code Python imports: only files of JIM or of the site.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
     there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
     if not there:
-        raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own))}", "job_type")
+        raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own), 'jim types')}", "job_type")
     if "." in job_type and not OWN_TYPE.search(place.with_suffix(".py").read_bytes()):
         raise BadRequest(f"{job_type!r} is no job type: its file has no line `HANDLER = …`", "job_type")
     if "." in job_type and own not in sys.path:

@@ -40,7 +40,9 @@ def splitter_of(name: object) -> Any:
         for stem in _stems():
             if stem.replace("_", "") == wanted:
                 return _module(stem)
-    raise UnknownSplitter("splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known())}")
+    raise UnknownSplitter(
+        "splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known(), 'jim splitters')}"
+    )
 
 
 def split(name: object, parameters: Mapping[str, object], work: Subscription) -> Stream:

@@ -39,11 +39,11 @@ def check(spec: Spec, site: Site) -> Spec:
     for name in spec["request"]:
         if name in ELSEWHERE:
             faults.add(wrong(f"request.{name}", ELSEWHERE[name]))
-    for each in spec["source"]:
-        with faults.gathered():
+    for nth, each in enumerate(spec["source"]):
+        with faults.gathered(nth):
             _check_source(each, site)
-    for each in spec.get("output", ()):
-        with faults.gathered():
+    for nth, each in enumerate(spec.get("output", ())):
+        with faults.gathered(nth):
             streams.check_store(each)
     with faults.gathered():
         _check_analyser(spec["analyser"], site)

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jim.errors import nearest
+from jim.errors import later, nearest
 from jim.site.adapter import sees_work
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
-from jim.tasks.faults import Wrong, wrong
+from jim.tasks.faults import Faults, Wrong, wrong
 from jim.tasks.sources.directory import is_deep
-from jim.tasks.words import later
 from jim.work.splitters import find, name_of
 
 Spec = Mapping[str, Any]
@@ -33,8 +32,12 @@ NEEDS = {
 def check(spec: Spec, own: Mapping[str, Spec], others: Mapping[str, Spec], site: Site) -> None:
     """Check a task against those of its file, and against all others, by their names."""
     known = {**others, **own}
-    for source in _connectors(spec):
-        _check_source(spec, source, known, site)
+    faults = Faults()
+    for nth, source in enumerate(spec["source"]):
+        with faults.gathered(nth):
+            if source["kind"] == "task":
+                _check_source(spec, source, known, site)
+    faults.refuse()
     for name, each in others.items():
         if name not in own:
             _check_fed(spec, each, known, site)
@@ -51,7 +54,7 @@ def _connectors(spec: Spec) -> list[Spec]:
 def _check_source(spec: Spec, source: Spec, known: Mapping[str, Spec], site: Site) -> None:
     name, output = source["task"], source["output"]
     if name not in known:
-        raise wrong("source.task", f"there is no task {name!r}{nearest(name, known)}")
+        raise wrong("source.task", f"there is no task {name!r}{nearest(name, known, 'jim task status')}")
     streams = {each["name"]: each for each in known[name].get("output", ())}
     if not streams:
         raise wrong("source.output", f"{name!r} has no output; say [[task.output]] there")

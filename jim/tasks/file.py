@@ -51,8 +51,10 @@ def _gathered(text: str, number: int, troubles: list[str]) -> Iterator[None]:
     try:
         yield
     except Wrong as error:
-        found = ((position(text, number, each.told), str(each)) for each in (error, *error.more))
-        troubles += [f"{where(text, at)}{words}" for at, words in sorted(found, key=lambda each: each[0] or 0)]
+        found = {(position(text, number, each.told, each.nth), str(each)) for each in (error, *error.more)}
+        troubles += [
+            f"{where(text, at)}{words}" for at, words in sorted(found, key=lambda each: (each[0] or 0, each[1]))
+        ]
 
 
 def _refuse(file: Path, troubles: list[str]) -> None:
@@ -142,8 +144,8 @@ def _read(table: Mapping[str, Any], file: Path) -> Spec:
 def _each(read_one: Callable[[Mapping[str, Any]], Spec], tables: Iterable[Mapping[str, Any]]) -> Iterator[Spec]:
     """Read tables; refuse them after the last one, with all that is wrong in any."""
     faults = Faults()
-    for table in tables:
-        with faults.gathered():
+    for nth, table in enumerate(tables):
+        with faults.gathered(nth):
             yield read_one(table)
     faults.refuse()
 

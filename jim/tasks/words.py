@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jim.errors import nearest, shown
+from jim.errors import later, nearest, shown
 from jim.tasks.faults import Faults, wrong
 
 MOST = 10**15  # of any number
@@ -122,11 +122,6 @@ ELSEWHERE = {  # attributes of a request that a task has in other places
     "test": "say pieces in test; `jim task test` tries it out",
     "pieces": "a task makes its pieces by itself",
 }
-
-
-def later(what: str) -> str:
-    """Say that something is decided upon, and not there yet."""
-    return f"later: this version of JIM does not have {what}"
 
 
 def read(place: str, table: Mapping[str, Any], words: Mapping[str, Word]) -> dict[str, Any]:

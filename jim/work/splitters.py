@@ -50,7 +50,9 @@ def find(name: object, own: str) -> Any:
         return registry.splitter_of(name)
     file = Path(own, *str(name).split(".")).with_suffix(".py")
     if not (own and NAMED.fullmatch(str(name)) and file.is_file()):
-        raise UnknownSplitter("splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known(own))}")
+        raise UnknownSplitter(
+            "splitter", name, f"unknown splitter {shown(name)}{nearest(str(name), known(own), 'jim splitters')}"
+        )
     if not _is_splitter(file):
         raise UnknownSplitter(
             "splitter", name, f"{file} is no splitter: it needs a class Parameters and a function split"

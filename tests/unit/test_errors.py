@@ -27,6 +27,15 @@ def test_the_nearest_word_is_meant():
     assert nearest("xyz", ()) == ""
 
 
+def test_of_many_words_the_nearest_are_named_and_the_command_that_lists_all():
+    many = [f"repro-{n}" for n in range(500)]
+    assert nearest("repro-17x", many, "jim task status") == (
+        "; did you mean 'repro-17'? (known: repro-17, repro-417, repro-317, repro-217, repro-197 and 495 more; "
+        "`jim task status` lists all)"
+    )
+    assert nearest("zzz", many) == " (known: repro-0, repro-1, repro-10, repro-100, repro-101 and 495 more)"
+
+
 def test_what_a_parser_means():
     with pytest.raises(UnicodeDecodeError) as raised:
         b"one\ntwo \xff".decode()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from jim.errors import BadRequest
-from jim.tasks.words import LATER, later
+from jim.errors import BadRequest, later
+from jim.tasks.words import LATER
 
 DISK = f"disk_gb: {later(LATER['release.disk_gb'])}"
 

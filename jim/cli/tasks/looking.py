@@ -28,6 +28,7 @@ SHORT = {"seconds per event": "per event"}
 LINES = 20  # of a journal
 ATTEMPTS = ("local job", "attempt", "verdict", "host", "started", "used", "asked for", "reason")
 HEAD = ("task", "state", "open", "items", "pieces", "on the way", "throttle", "failed", "eta", "reason")
+STATES = tuple(each.value for each in ItemState)
 SPARE = ("open", "items", "throttle")  # where a terminal is narrow: `jim task status NAME` has them
 
 
@@ -45,7 +46,7 @@ def add_verbs(verbs: Any) -> None:
     items.add_argument("name", metavar="NAME", help="a task")
     items.add_argument("glob", metavar="GLOB", nargs="?", default="*", help="pattern of their names; default: all")
     items.add_argument(
-        "--state", choices=[each.value for each in ItemState], default="", help="only items in this state"
+        "--state", metavar="STATE", choices=STATES, default="", help=f"only items in this state: {', '.join(STATES)}"
     )
     items.add_argument(
         "--story",

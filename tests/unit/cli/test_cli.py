@@ -47,7 +47,13 @@ def test_the_version_is_printed(home):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("stauts",), 2, "unknown verb 'stauts'; did you mean 'status'?"),
+        (("stauts",), 2, "unknown verb 'stauts'; did you mean 'status'? (known: status, "),
+        (
+            ("xyzzy",),
+            2,
+            "unknown verb 'xyzzy' (known: accounting, actions, advertise, arc, cancel and 32 more; `jim --help`",
+        ),
+        (("status", "--task", "X"), 2, "task cannot be 'X': expected the name of a task, which is of a-z, 0-9 and -"),
         (("status", "--jsno"), 2, "unrecognized arguments: --jsno; did you mean '--json'? (see `jim status --help`)"),
         (("logs",), 2, "the following arguments are required: G.n (see `jim logs --help`)"),
         (("logs", "1"), 2, "`jim logs` needs a local job, for example 1.0; 1 is"),

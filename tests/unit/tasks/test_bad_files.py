@@ -313,6 +313,52 @@ def test_line_ends_and_tabs_are_no_fault(tmp_path, spoil):
     assert [each["name"] for each in task_file.read(file, Site(state=tmp_path / "state"))] == ["gen"]
 
 
+TWO = FILES.replace("/tmp", "/no/{1").replace("[task.split]", '[[task.source]]\ndirectory = "/no/2"\n[task.split]')
+STORES = """\
+[[task.output]]
+name = "a"
+files = "o.dat"
+store = "/no/3"
+[task.output.expects]
+events = 3
+[[task.output]]
+store = "/no/4"
+name = "b"
+files = "o.dat"
+"""
+WITHIN = "[ { directory = '/no/{1', files = '*' }, { list = '/no/2' }, { directory = '/no/3' } ]"
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (TWO, ["line 7, column 1: source.directory: /no/{1", "line 10, column 1: source.directory: /no/2"]),
+        (
+            GEN.replace('output = [ { name = "gen", files = "o.dat" } ]\n', STORES),
+            ["line 8, column 1: output.store: /no/3", "line 12, column 1: output.store: /no/4"],
+        ),
+        (
+            GEN.replace("[ { events = 10, events_per_piece = 5 } ]", WITHIN),
+            [
+                "line 4, column 14: source.directory: /no/{1",
+                "line 4, column 53: source.list: /no/2",
+                "line 4, column 73: source.directory: /no/3",
+            ],
+        ),
+        (
+            FED.replace(" } ]", ' }, { task = "gem", output = "x" } ]'),
+            [
+                "line 4, column 14: source.task: there is no task 'gen'",
+                "line 4, column 65: source.task: there is no task",
+            ],
+        ),
+    ],
+)
+def test_one_fault_in_two_tables_is_told_at_both(tmp_path, text, places):
+    lines = [each.strip() for each in refused(tmp_path, text).split("\n")[1:]]
+    assert [line[: len(place)] for line, place in zip(lines, places, strict=True)] == places
+
+
 def test_what_is_no_text_file_is_refused(tmp_path):
     (tmp_path / "latin").write_bytes("# caf\u00e9\n".encode("latin-1"))
     (tmp_path / "loop").symlink_to("loop")

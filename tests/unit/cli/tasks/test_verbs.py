@@ -7,6 +7,7 @@ import json
 import pytest
 
 from jim import cli
+from jim.cli.tasks import MODULES
 from jim.doors import inbox
 from jim.model import NO_REASON, State, SubmissionState, Witness
 from jim.statusdb.task_rows import TaskState
@@ -19,6 +20,13 @@ summary = "ten events"
 {EVENTS}
 source = [ {{ events = 10, events_per_piece = 3, campaigns = 2 }} ]
 """
+
+
+@pytest.mark.parametrize("verb", ["", *(verb for module in MODULES for verb in module.VERBS)])
+def test_help_fits_a_terminal(capsys, monkeypatch, verb):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.main(["task", *filter(None, [verb]), "--help"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_check_looks_and_hands_in_nothing(ground, jim):
