@@ -45,8 +45,12 @@ def _test(known: Known, _: Content) -> Told:
     return f"test {number} begins{beside}; {follow(known.task)}", {"test": number}
 
 
-def _start(known: Known, _: Content) -> Told:
-    limits = read(known.task.throttle)
+def _start(known: Known, content: Content) -> Told:
+    limits, first = read(known.task.throttle), known.task.spec["test"]["pieces"]
+    if not content.get("untested") and known.task.tested != known.task.spec["to_test"]:
+        itself = f"tries itself out with its first {'piece' if first == 1 else f'{first} pieces'}"
+        words = f"starts, and {itself}; others follow once {'it has' if first == 1 else 'they have'} passed"
+        return f"{words}; {follow(known.task)}", {"allowance": limits.allowance}
     more = f", and more while they end well, up to {limits.at_once:,}" if limits.at_once > limits.first else ""
     words = f"starts; {_at_first(known.task)}{more}; `jim task status {known.task.name}` shows the progress"
     return words, {"allowance": limits.allowance}

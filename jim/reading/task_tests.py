@@ -16,7 +16,7 @@ from jim.reading.task_attempts import exit_record
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task, Wave, WaveState
 from jim.tasks import streams
-from jim.tasks.effects import FAILED, PASSED, is_tried
+from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
 
 
 class TriedPiece(NamedTuple):
@@ -135,5 +135,6 @@ def _criteria(task: Task, pieces: list[TriedPiece], verdict: str) -> list[tuple[
         judged = "no" if lacking else "yes" if len(done) == len(pieces) else "not yet"
         found.append(("each brings its outputs", judged))
     if test["check"]:
-        found.append((f"check {shlex.join(test['check'])} exits 0", verdict))
+        check = [as_named(test["check"][0]), *test["check"][1:]]
+        found.append((f"check {shlex.join(check)} exits 0", verdict))
     return found

@@ -16,7 +16,8 @@ from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
-from jim.tasks.throttle import in_words, read
+from jim.tasks.room import Room, first_of_others
+from jim.tasks.throttle import in_words
 
 STORED = "the status DB"
 TROUBLES = 5  # outputs of which people are told
@@ -135,32 +136,47 @@ def _items(view: View, task: Task) -> Iterator[Wait]:
 def _pieces(view: View, task: Task) -> Iterator[Wait]:
     found = facts(view, task)
     yield from _promised(view, task, found.pieces.get(PieceState.WAITING, 0), found.items.get(ItemState.PROMISED, 0))
-    ready, sent = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0)
-    throttle = read(task.throttle)
-    if not ready:
-        if throttle.bad and sent > throttle.allowance:
-            what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
-            next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
-            yield Wait(what, f"{next_}, and more once attempts end well", STORED)
-        return
-    queued = throttle.queued
-    what, next_ = how_many(ready, "piece"), "they are released as others end; `jim task throttle` changes it"
-    verb = "is" if ready == 1 else "are"
+    ready, sent, room = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0), Room(view, task)
+    throttle = room.throttle
+    if ready:
+        what = f"{how_many(ready, 'piece')} {'is' if ready == 1 else 'are'} ready"
+        yield _slowed(what, room, found.queued) or _held_up(view, task, what, room) or _next_wave(view, task, what)
+    elif throttle.bad and sent > throttle.allowance:
+        what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
+        next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
+        yield Wait(what, f"{next_}, and more once attempts end well", STORED)
+
+
+def _slowed(what: str, room: Room, queued: int) -> Wait | None:
+    """Tell that the throttle of a task releases no more of what is ready."""
+    throttle, next_ = room.throttle, "they are released as others end; `jim task throttle` changes it"
     if not throttle.at_once:
-        yield Wait(f"{what} {verb} ready; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
-    elif throttle.bad:
+        return Wait(f"{what}; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
+    if throttle.bad:
         every = span(throttle.probe_seconds)
         next_ = f"one piece, new or tried again, goes every {every}, and more once they end well"
-        yield Wait(f"{what} {verb} ready; most attempts fail: {in_words(throttle)}", next_, STORED)
-    elif not places(view):
+        return Wait(f"{what}; most attempts fail: {in_words(throttle)}", next_, STORED)
+    if not room.places:
+        return None
+    if room.sent >= throttle.allowance:
+        return Wait(f"{what}; throttle: {in_words(throttle)}", next_, STORED)
+    if queued >= throttle.queued:
+        return Wait(f"{what}; throttle: queued = {throttle.queued:,}", next_.replace("end", "start", 1), STORED)
+    return None
+
+
+def _held_up(view: View, task: Task, what: str, room: Room) -> Wait | None:
+    """Tell what else keeps ready pieces from being released: other tasks, or the first pieces of this one."""
+    if not room.places:
         next_ = "they are released as pieces of any task end"
-        yield Wait(f"{what} {verb} ready; all tasks together may have no more on the way (limits)", next_, STORED)
-    elif sent >= throttle.allowance:
-        yield Wait(f"{what} {verb} ready; throttle: {in_words(throttle)}", next_, STORED)
-    elif found.queued >= queued:
-        yield Wait(f"{what} {verb} ready; throttle: queued = {queued:,}", next_.replace("end", "start", 1), STORED)
-    else:
-        yield _next_wave(view, task, f"{what} {verb} ready")
+        return Wait(f"{what}; all tasks together may have no more on the way (limits)", next_, STORED)
+    if room.alone == 0:
+        next_ = "they are released once these have passed as a test does; else the task pauses by itself"
+        return Wait(f"{what}; its first pieces go alone", next_, STORED)
+    if first := first_of_others(view, task):
+        next_ = f"they are released once {first} has none to release, or may release none"
+        return Wait(f"{what}; {first} has a higher priority, and pieces to release", next_, STORED)
+    return None
 
 
 def _next_wave(view: View, task: Task, what: str) -> Wait:
@@ -219,12 +235,6 @@ def _missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
         yield Wait(what, again if item.there < 0 else "it is ready once all of its files are there", STORED)
     if len(missing) > TROUBLES:
         yield Wait(f"it waits for {len(missing) - TROUBLES:,} more files", "likewise", STORED)
-
-
-def places(view: View) -> int:
-    """Return how many more pieces all tasks together may have on the way."""
-    limits = view.site.limits
-    return (limits.queued_by_tasks or limits.queued * 4 // 5) - sum(view.store.sent_of_tasks().values())
 
 
 def _waves(view: View, task: Task) -> Iterator[Wait]:

@@ -102,8 +102,8 @@ class TaskStore(Protocol):
     def sent_of_tasks(self) -> dict[int, int]:
         """Count the pieces of each task that are on the way."""
 
-    def ready_above(self, priority: int) -> list[tuple[int, dict[str, Any]]]:
-        """Return the running tasks of a higher priority with ready pieces, and their throttles."""
+    def ready_above(self, priority: int) -> list[int]:
+        """Return the running tasks of a higher priority with ready pieces."""
 
     def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
         """Yield group, what is counted (items or pieces), state and count."""

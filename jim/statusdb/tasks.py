@@ -184,13 +184,13 @@ class Tasks(Connected):
         sql = "SELECT task, sum(count) FROM task_tally WHERE what = 'pieces' AND state = 'sent' GROUP BY task"
         return {task: count for task, count in self.db.execute(sql) if count}
 
-    def ready_above(self, priority: int) -> list[tuple[int, dict[str, Any]]]:
-        """Return the running tasks of a higher priority with ready pieces, and their throttles."""
+    def ready_above(self, priority: int) -> list[int]:
+        """Return the running tasks of a higher priority with ready pieces."""
         sql = (
-            "SELECT id, throttle FROM task WHERE state = 'running' AND priority > ? AND EXISTS ("
+            "SELECT id FROM task WHERE state = 'running' AND priority > ? AND EXISTS ("
             "SELECT 1 FROM task_tally WHERE task = id AND what = 'pieces' AND state = 'ready' AND count > 0)"
         )
-        return [(number, json.loads(text)) for number, text in self.db.execute(sql, (priority,))]
+        return [number for (number,) in self.db.execute(sql, (priority,))]
 
     def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
         """Yield group, what is counted (items or pieces), state and count."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from jim.splitting.files_and_jobs import File, Mask, Settled, SplitJob, events_i
 from jim.splitting.subscription import Subscription
 from jim.statusdb.task_rows import Item, ItemState, NewPiece, Part
 from jim.work.splitters import find, jobs_of, parameters
+
+NUMBER, DIGITS = re.compile(r"(?<=[/.])\d+"), 7  # in the name of an output of another task, such as gen/17
 
 
 class Cut(NamedTuple):
@@ -54,7 +57,12 @@ def end_of(item: Item, pieces: Sequence[NewPiece]) -> int:
 
 
 def lfn_of(item: Item) -> str:
-    """Return the name that payloads are given: of an output of another task, its path once it is there."""
+    """Return the name that payloads are given: of an output of another task, its path once it is there.
+
+    Before, such items sort by their names as the pieces that bring them are numbered: gen/9 comes before gen/10.
+    """
+    if item.there < 1:
+        return NUMBER.sub(lambda found: found[0].zfill(DIGITS), item.name)
     return str(item.record.get("lfn", item.name))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.evidence.transitions import has_words
@@ -89,6 +90,12 @@ def _is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
     return bool(items) and all(each.state is ItemState.DROPPED for each in items)
 
 
+def as_named(program: str) -> str:
+    """Return how people know a program: of a kept copy the name alone, for the rest of its path says nothing."""
+    path = Path(program)
+    return path.name if path.parent.name == "check" and path.parent.parent.parent.name == "tasks" else program
+
+
 def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
     """Return why a verb changes nothing; empty: it does."""
     name, state = task.name, task.state
@@ -127,9 +134,11 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
 
 def _too_early_to_remove(task: Task, pool: Pool) -> str:
     if pool.sent:
-        return f"{task.name} has {pool.sent:,} piece{'s' * (pool.sent != 1)} on the way; cancel it first"
+        then = "remove it once they have ended" if task.state is TaskState.CANCELLING else "cancel it first"
+        return f"{task.name} has {pool.sent:,} piece{'s' * (pool.sent != 1)} on the way; {then}"
     if pool.feeds:
         return f"{task.name} feeds {pool.feeds[0]!r}, which is not finished; finish or cancel that first"
     if task.state in (TaskState.FINISHED, TaskState.CANCELLED, TaskState.CONFIGURED, TaskState.READY):
         return ""
-    return f"{task.name} is {task.state.value}; cancel it first"
+    then = "remove it once it is cancelled" if task.state is TaskState.CANCELLING else "cancel it first"
+    return f"{task.name} is {task.state.value}; {then}"

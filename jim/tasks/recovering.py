@@ -24,6 +24,7 @@ from jim.statusdb.task_rows import Ended, Item, ItemState, NewPiece, Part, Piece
 from jim.tasks.cutting import job_of, lfn_of, piece_of
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
+from jim.tasks.pooling import STALE
 from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,9 @@ class Recoveries:
         items = {part.item for piece in made.pieces for part in piece.parts}
         keeper.store.end_plan(task.id, task.next_piece + len(made.pieces), items)
         keeper.store.move_promises(task.id, successors)
+        # New pieces read what is there now.
+        stale = [each.id for each in keeper.store.items(task.id, items).values() if each.note == STALE]
+        keeper.store.set_items(stale, note="")
         if task.state is TaskState.FINISHED:
             keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered")
         log.info("task %s: %d failed pieces are replaced by %d", task.name, len(numbers), len(made.pieces))

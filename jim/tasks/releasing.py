@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import logging
 
-from jim.model import State
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
 from jim.tasks.crowding import is_crowded
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import next_probe, read
+from jim.tasks.room import Room, first_of_others
+from jim.tasks.throttle import next_probe
 from jim.tasks.waves import Load, sha256_of, weight
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
 LARGEST = 2_000_000  # bytes of a wave's pieces: the inbox reads 4 MB
-NOT_STARTED = (State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD)
-
-
-class Room:
-    """How many more pieces of a task may be on the way, and what limits them."""
-
-    def __init__(self, keeper: Keeper, task: Task) -> None:
-        counts = keeper.store.task_counts(task.id, "pieces")
-        self.begun = sum(counts.get(each, 0) for each in ("sent", "completed", "failed"))
-        self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
-        self.waves = [each for each in keeper.store.live_waves(task.id) if not each.t]
-        queued = sum(_not_started(keeper, each) for each in self.waves)
-        self.throttle = read(task.throttle)
-        limits = keeper.site.limits
-        most = limits.queued_by_tasks or limits.queued * 4 // 5
-        self.places = max(0, most - sum(keeper.store.sent_of_tasks().values()))  # those of all tasks together
-        self.free = max(0, min(self.throttle.allowance - self.sent, self.throttle.queued - queued, self.places))
-
-
-def _others_first(keeper: Keeper, task: Task) -> bool:
-    """Tell whether a task of a higher priority has pieces to release, and may."""
-    above = keeper.store.ready_above(task.priority)
-    sent = keeper.store.sent_of_tasks() if above else {}
-    return any(read(throttle).allowance > sent.get(number, 0) for number, throttle in above)
-
-
-def _not_started(keeper: Keeper, wave: Wave) -> int:
-    counts = keeper.store.counts(wave.grid) if wave.grid else {}
-    if not counts:
-        return wave.size
-    return sum(counts.get(state, 0) for state in NOT_STARTED)
 
 
 class Releasing:
@@ -60,15 +29,13 @@ class Releasing:
         if task.state is not TaskState.RUNNING or not room.ready or is_crowded(keeper.store, task):
             return NEVER
         self.without_place.discard(task.id)
-        if not room.places or _others_first(keeper, task):
+        if not room.places or first_of_others(keeper, task):
             self.without_place.add(task.id)
             return NEVER
-        if room.throttle.bad and room.throttle.at_once and (room.free <= 0 or room.throttle.allowance == 1):
+        if room.probes:
             return self._probe(keeper, task, room)
-        most = min(room.free, room.ready)
-        if room.throttle.alone_first:
-            most = min(most, room.throttle.alone_first - room.begun)
-        if most <= 0:
+        most = room.most
+        if not most:
             return NEVER
         due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])
         if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:

@@ -16,7 +16,7 @@ from jim.model import State
 from jim.statusdb.task_rows import Item, ItemState, NewPiece, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks import streams
 from jim.tasks.cutting import Pool, cut, ranges
-from jim.tasks.effects import FAILED, PASSED, is_tried
+from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
 from jim.tasks.handing_in import stored
 from jim.tasks.keeping import Keeper, ask_again, start
 from jim.tasks.waves import Load, sha256_of
@@ -146,7 +146,7 @@ def _names(record: ExitRecord) -> list[str]:
 def _checked(check: Sequence[str], tried: Sequence[Tried]) -> list[str]:
     """Run the program that looks at outputs; return what it finds wrong. Runs in a worker."""
     answer = run([*check, *(path for each in tried for path in each.outputs)], limit=CHECK_SECONDS)
-    return [] if answer.code == 0 else [f"check {check[0]}: {answer.facts()}"]
+    return [] if answer.code == 0 else [f"check {as_named(check[0])}: {answer.facts()}"]
 
 
 def _not_checked(keeper: Keeper, task: Task, error: BaseException) -> None:
@@ -166,9 +166,18 @@ def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
             )
     elif troubles:
         keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {troubles[0]}")
+    elif fix := _fix_since(keeper, task):
+        keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"fix {fix} is not tested yet")
     else:
         keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec["to_test"])
     log.info("task %s: test %d: %s", task.name, task.tests, "; ".join(troubles) or "passed")
+
+
+def _fix_since(keeper: Keeper, task: Task) -> int:
+    """Return the last fix if it was made after the pieces of a test; 0: they have all fixes."""
+    last = max(keeper.store.fixes(task.id), default=0)
+    waves = [each for each in keeper.store.waves(task.id) if each.t == task.tests]
+    return last if any(each.fix < last for each in waves) else 0
 
 
 # The first pieces of a task that could not be tested before it was started: real work, and no test

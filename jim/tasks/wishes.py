@@ -135,6 +135,8 @@ def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     number = keeper.store.add_fix(task.id, content["changes"])
     told = ", ".join(f"{name} {value}" for name, value in content["changes"].items())
     keeper.store.note_task(task.id, f"fix {number}", told)
+    if task.state in (TaskState.CONFIGURED, TaskState.READY) and task.tested:
+        keeper.store.set_task(task.id, state=TaskState.CONFIGURED, tested="", reason=f"fix {number} is not tested yet")
 
 
 def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:

@@ -130,6 +130,7 @@ READING = (
         "jim.tasks.on_waves",
         "jim.tasks.throttle",
         "jim.tasks.crowding",
+        "jim.tasks.room",
         "jim.tasks.effects",
         "jim.tasks.streams",
     }

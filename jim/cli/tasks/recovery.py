@@ -14,13 +14,16 @@ from jim.reading.quantities import counted, how_many
 from jim.reading.view import View
 from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
-from jim.statusdb.task_rows import PieceState, Task
+from jim.statusdb.task_rows import PieceState, Task, TaskState
 from jim.tasks.checks import sample
 from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
 from jim.tasks.waves import fixed
 from jim.work.splitters import find
 
 REASONS_TOLD = 3
+NOT_BEGUN = (TaskState.CONFIGURED, TaskState.TESTING, TaskState.READY)
+WHOLE = "{} has not begun: change this in its file, and create it again"
+RUNS = "{} runs; what may change now: limits, priority, fixes, items (jim task fix --help)"
 
 
 def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
@@ -76,9 +79,7 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     changes = dict(read(word, attributes) for word in words)
     for name in changes:
         if name in CUT_BY | KNOWN_BY | {"inputs", "stdin"}:
-            raise BadRequest(
-                f"{task.name} runs; what may change now: limits, priority, fixes, items (jim task fix --help)", name
-            )
+            raise BadRequest(WHOLE.format(task.name) if task.state in NOT_BEGUN else RUNS.format(task.name), name)
     spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
     sample(spec, view.site, events=sum(each.get("events") or 0 for each in spec["source"]))
     return {"changes": changes}
@@ -89,6 +90,7 @@ def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) 
     fixes = view.store.fixes(task.id)
     before = fixed(task.spec, fixes.values())["request"]
     told = (f"{name} {before.get(name, 'none')} → {value}" for name, value in content.get("changes", {}).items())
-    return (
+    words = (
         f"fix {len(fixes) + 1}: {', '.join(told)}; for further attempts of {how_many(reached, 'piece')}, and later ones"
     )
+    return f"{words}; it is to be tested again" if task.state is TaskState.READY else words

@@ -181,9 +181,9 @@ def test_74_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained
     assert reader.json(f"/tasks/reco/items/{number}.json")["story"] == told["steps"]
     page = reader.page(f"/tasks/reco/items/{number}")
     rows = [" ".join(row[0].split()) for row in page.rows[1:]]
-    assert rows == ["item gen/7", "piece reco/3", "output reco/3", "piece merge/0", "output all/0"]
-    merged = chained.store.item_named(chained.task("merge").id, "reco/3").id
-    assert {"/tasks/reco/3", "/jobs/2/3", "/tasks/merge/0", "/jobs/3/0", f"/tasks/merge/items/{merged}"} <= {
+    assert rows == ["item gen/7", "piece reco/1", "output reco/1", "piece merge/0", "output all/0"]
+    merged = chained.store.item_named(chained.task("merge").id, "reco/1").id
+    assert {"/tasks/reco/1", "/jobs/2/1", "/tasks/merge/0", "/jobs/3/0", f"/tasks/merge/items/{merged}"} <= {
         *page.links()
     }
     assert f"{chained.stores['merge']}/merge-0000000-all.dat" in page.text

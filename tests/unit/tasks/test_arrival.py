@@ -246,6 +246,22 @@ def test_67_a_file_that_has_changed_after_it_was_done_is_stale(ground):
     assert ground.done() == {path: 1}
 
 
+def test_67_what_is_recovered_of_a_file_that_has_changed_is_no_longer_stale(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw", "old")
+    ground.until(lambda: ground.batch.tasks)
+    ground.work(code=3)
+    there.wait(20)
+    Path(there.drop("new.tmp", "another one")).rename(path)
+    there.wait(30)
+    assert (there.states(), there.note("run1_a.raw")) == ({"run1_a.raw": "failed"}, "stale: it has changed since")
+    ground.ask("recover")
+    ground.until(lambda: there.states() == {"run1_a.raw": "acquired"})
+    assert there.note("run1_a.raw") == ""
+    there.end()
+    assert (ground.done(), there.note("run1_a.raw")) == ({path: 1}, "")
+
+
 def test_items_are_added_and_dropped_by_people(ground):
     there = Arrival(ground, stable=0, more="at_once = 0")
     ground.ask("add", items=["/x/run1_a", "/x/run1_b", "/x/no-run"])

@@ -40,7 +40,7 @@ def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files
     ground.begin()
     reco = ground.task("reco").id
     items = ground.store.items(reco, ground.store.piece(reco, 0).record["files"]).values()
-    for each in items:  # the splitter sorts by name
+    for each in items:
         key = ("1", int(each.name.partition("/")[2]) + 1)
         ground.batch.finish(*key, files=[("gen.dat", b"1\n")], extra=f"file 2 {ONE} gen.dat\n")
     ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 5)

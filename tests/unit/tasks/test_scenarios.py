@@ -26,6 +26,7 @@ from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from tests.formats import TO_FORMAT_12
 from tests.stand_ins import Answers, Instead
+from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, whole
 
 TEN = [f"/data/{n}" for n in range(10)]
@@ -559,6 +560,46 @@ def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
     assert {each.fix for each in ground.store.waves(1)} == {1}
 
 
+def test_46_a_fix_before_the_start_is_to_be_tested(ground):
+    ground.create(events(4, 2))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.ask("fix", changes={"memory_mb": 4000})
+    assert (ground.task().state, ground.task().reason) == (TaskState.CONFIGURED, "fix 1 is not tested yet")
+    ground.ask("start")
+    assert "start changes nothing: t has not been tested as it is now; 'jim task test t', or start --untested" in (
+        ground.journal()
+    )
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    asked = [each.asked.get("memory_mb") for each in ground.store.submissions(*SubmissionState)]
+    assert asked == [None, 4000], "the second test has the fix"
+    ground.ask("start")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.store.submission(3, 1).asked["memory_mb"] == 4000
+
+
+def test_46_a_fix_during_a_test_is_to_be_tested(ground):
+    ground.create(events(4, 2))
+    ground.ask("test")
+    ground.until(ground.begin)
+    ground.ask("fix", changes={"memory_mb": 4000})
+    assert ground.task().state is TaskState.TESTING
+    ground.until_state(TaskState.CONFIGURED)
+    assert ground.task().reason == "fix 1 is not tested yet"
+
+
+def test_a_test_of_a_task_that_runs_pauses_it_by_no_refusal(ground, monkeypatch):
+    ground.start(events(40, 1, "release = { at_once = 2 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    with monkeypatch.context() as patch:
+        patch.setattr("jim.tasks.handing_in.request_of", lambda *_: (_ for _ in ()).throw(BadRequest("no such queue")))
+        ground.ask("test")
+        ground.go(6, 1.0)
+    assert ground.task().state is TaskState.RUNNING
+    assert "test 1 failed: the request is refused: no such queue" in ground.journal()
+
+
 def seven_of_files_failed(ground, tmp_path):
     """Let two of five pieces of ten files each fail."""
     names = [f"/data/{n:02}" for n in range(50)]
@@ -1078,3 +1119,60 @@ def test_a_clock_that_is_set_back_in_a_bad_time_holds_back_no_probe(tmp_path, mo
     assert 5 <= fails(ground, 3600.0) <= 9
     ground.until_state(TaskState.FINISHED, seconds=20.0)
     assert ground.done() == {f"/data/{n:03}": 1 for n in range(100)}
+
+
+def above_and_below(release: str) -> str:
+    """Return two tasks, of which the first has the higher priority."""
+    return "".join(
+        f'[[task]]\nname = "{name}"\n{EVENTS}\npriority = {priority}\n'
+        f"source = [ {{ events = 30, events_per_piece = 1, first_event = {first} }} ]\n"
+        f"release = {{ every_seconds = 0{more} }}\n"
+        for name, priority, first, more in (("above", 10, 1, release), ("below", 0, 101, ""))
+    )
+
+
+def test_43_a_task_of_which_most_fails_holds_up_none_of_a_lower_priority(ground):
+    ground.start(above_and_below(", first = 5, probe_seconds = 600"), "above")
+
+    def fails():
+        ground.work(code=3)
+        return ground.task("above").throttle["a"] == 1 and not ground.counts("pieces", "above").get("sent")
+
+    ground.until(fails, seconds=5.0)
+    assert ground.counts("pieces", "above")["ready"]
+    ground.ask("start", "below", untested=True)
+    ground.go(5, 1.0)
+    assert ground.counts("pieces", "below") == {"sent": 30}
+
+
+def test_43_a_task_that_may_not_release_what_is_ready_holds_up_none_of_a_lower_priority(ground):
+    ground.start(above_and_below(", queued = 4"), "above", "below")
+    ground.go(5, 1.0)
+    assert ground.counts("pieces", "above") == {"sent": 4, "ready": 26}
+    assert ground.counts("pieces", "below") == {"sent": 30}
+
+
+def test_43_it_is_told_which_task_of_a_higher_priority_goes_first(tmp_path, monkeypatch):
+    ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10, per_submission=2))
+    ground.start(above_and_below(""), "above", "below")
+    ground.until(lambda: ground.counts("pieces", "above").get("sent") == 8)
+    view = View(ground.site, ground.store, ground.clock)
+    ready = "30 pieces are ready; "
+    assert f"{ready}all tasks together may have no more on the way (limits)" in waits_of(view, ground.task("below"))
+    more = View(ground.site._replace(limits=Limits(queued=100)), ground.store, ground.clock)
+    assert f"{ready}above has a higher priority, and pieces to release" in waits_of(more, ground.task("below"))
+
+
+def test_it_is_told_that_the_first_pieces_of_a_task_go_alone(tmp_path, monkeypatch):
+    ground = Chain(tmp_path, monkeypatch)
+    ground.create(ground.text())
+    for name in ("gen", "reco"):
+        ground.ask("start", name, untested=name == "gen")
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("sent"))
+    ground.begin()
+    ground.go(3)
+    view = View(ground.site, ground.store, ground.clock)
+    assert ground.counts("pieces", "reco")["sent"] == 1
+    ready = ground.counts("pieces", "reco")["ready"]
+    told = f"{ready} piece{'s are' if ready > 1 else ' is'} ready; its first pieces go alone"
+    assert told in waits_of(view, ground.task("reco"))

@@ -48,13 +48,13 @@ def test_74_the_story_goes_from_a_promise_to_the_merged_file_while_it_runs_and_a
     chain.until(lambda: chain.counts("pieces", "merge") == {"waiting": 1})
     promised = [
         "gen/7 promised T by piece gen/7",
-        "reco/3 planned T; waits for 5 items that are not there yet",
-        "reco/3 promised T; an item of merge, acquired",
+        "reco/1 planned T; waits for 5 items that are not there yet",
+        "reco/1 promised T; an item of merge, acquired",
         "merge/0 planned T; waits for 4 items that are not there yet",
         "all/0 promised T",
     ]
     assert tell("reco", "gen/7") == promised
-    assert "gen/7" in chain.items_of(chain.task("reco").id, 3)
+    assert "gen/7" in chain.items_of(chain.task("reco").id, 1)
     chain.work()
     chain.until(lambda: chain.counts("output gen", "gen") == {"stored": 20})
     fulfilled = f"gen/7 promised T by piece gen/7; fulfilled T: {gen}/gen-0000007-gen.dat"
@@ -63,18 +63,18 @@ def test_74_the_story_goes_from_a_promise_to_the_merged_file_while_it_runs_and_a
     chain.go(3)
     running = tell("reco", "gen/7")
     assert running[0] == fulfilled
-    assert running[1] == "reco/3 planned T; released T in reco:1 = 2.3; attempt 1 started T on node1"
+    assert running[1] == "reco/1 planned T; released T in reco:1 = 2.1; attempt 1 started T on node1"
     chain.end()
     chain.finish()
     assert tell("reco", "gen/7") == [
         fulfilled,
-        "reco/3 planned T; released T in reco:1 = 2.3; completed T on node1, attempt 1",
-        f"reco/3 stored T: {reco}/reco-0000003-reco.dat; an item of merge, completed",
+        "reco/1 planned T; released T in reco:1 = 2.1; completed T on node1, attempt 1",
+        f"reco/1 stored T: {reco}/reco-0000001-reco.dat; an item of merge, completed",
         "merge/0 planned T; released T in merge:1 = 3.0; completed T on node1, attempt 1",
         f"all/0 stored T: {merge}/merge-0000000-all.dat",
     ]
     assert {"15", "16"} <= {*(gen / "gen-0000007-gen.dat").read_text().split()}
-    assert {"15", "16"} <= {*(reco / "reco-0000003-reco.dat").read_text().split()}
+    assert {"15", "16"} <= {*(reco / "reco-0000001-reco.dat").read_text().split()}
 
 
 def test_programs_get_the_steps_with_their_facts(chain, jim):
@@ -84,15 +84,15 @@ def test_programs_get_the_steps_with_their_facts(chain, jim):
     assert (told["task"], told["item"]) == ("reco", "gen/7")
     assert [(each["what"], each["task"], each["name"], each["state"]) for each in told["steps"]] == [
         ("item", "reco", "gen/7", "completed"),
-        ("piece", "reco", "reco/3", "completed"),
-        ("output", "reco", "reco/3", "stored"),
+        ("piece", "reco", "reco/1", "completed"),
+        ("output", "reco", "reco/1", "stored"),
         ("piece", "merge", "merge/0", "completed"),
         ("output", "merge", "all/0", "stored"),
     ]
     item, piece, output = told["steps"][:3]
     assert item["promised_by"] == "gen/7"
-    assert (piece["local_job"], piece["wave"], piece["attempts"][0]["host"]) == ("2.3", 1, "node1")
-    assert output["place"] == f"{chain.stores['reco']}/reco-0000003-reco.dat"
+    assert (piece["local_job"], piece["wave"], piece["attempts"][0]["host"]) == ("2.1", 1, "node1")
+    assert output["place"] == f"{chain.stores['reco']}/reco-0000001-reco.dat"
     assert [(each["task"], each["state"]) for each in output["items"]] == [("merge", "completed")]
 
 

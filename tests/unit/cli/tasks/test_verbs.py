@@ -322,6 +322,39 @@ def test_a_fix_says_what_it_changes_and_what_it_cannot(ground, jim):
     assert jim("fix", "mc", "memory_mb=0")[0] == 2
 
 
+def test_a_fix_before_the_start_says_that_it_is_to_be_tested(ground, jim):
+    jim("create", ground.write(TEXT))
+    words = "jim: inputs: mc has not begun: change this in its file, and create it again\n"
+    assert jim("fix", "mc", 'inputs=["x"]') == (2, words)
+    jim("test", "mc")
+    ground.until_state(TaskState.READY, "mc")
+    told = "mc: fix 1: memory_mb none → 50; for further attempts of 0 pieces, and later ones; it is to be tested again"
+    assert jim("fix", "mc", "memory_mb=50") == (0, f"{told}\n")
+    assert "\ntested       not as it is now; " in jim("status", "mc")[1]
+    assert jim("start", "mc")[0] == 2
+
+
+def test_a_task_without_a_test_starts_by_trying_itself_out(ground, jim):
+    jim("create", ground.write(OF_CHAIN))
+    jim("start", "gen", "--untested")
+    words = "fed: starts, and tries itself out with its first 2 pieces; others follow once they have passed; "
+    assert jim("start", "fed")[1].startswith(words)
+
+
+OF_CHAIN = """\
+[[task]]
+name = "gen"
+request = { job_type = "executable", executable = "/bin/true", outputs = ["o.dat"] }
+source = [ { events = 10, events_per_piece = 5 } ]
+output = [ { name = "gen", files = "o.dat" } ]
+[[task]]
+name = "fed"
+request = { job_type = "executable", executable = "/bin/true" }
+source = [ { task = "gen", output = "gen" } ]
+test = { pieces = 2 }
+"""
+
+
 def three(ground, jim):
     """Let three tasks run, of which the last has paused by itself."""
     text = "\n".join(TEXT.replace('"mc"', f'"{name}"') for name in ("a", "b", "c"))

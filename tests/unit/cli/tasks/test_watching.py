@@ -97,6 +97,14 @@ def test_a_test_is_watched_and_its_result_told(ground, jim, passing):
     assert (test["number"], test["seconds_per_event"], [each["files"] for each in test["pieces"]]) == (1, 0.2, [0, 0])
 
 
+def test_a_kept_check_is_told_by_its_name(ground, jim, passing):
+    check = ground.place / "sane.sh"
+    check.write_text("#!/bin/sh\nexit 0\n")
+    check.chmod(0o755)
+    jim("create", ground.write(TEXT.replace("[task.test]", '[task.test]\ncheck = ["./sane.sh", "-v"]')))
+    assert "check sane.sh -v exits 0: yes" in jim("test", "mc", "--watch")[1].splitlines()
+
+
 def test_a_test_that_fails_exits_1(ground, jim, passing):
     jim("create", ground.write(TEXT))
     assert "tested       not yet\n" in jim("status", "mc")[1]
