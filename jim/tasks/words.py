@@ -84,10 +84,10 @@ TEST = {
     "most_seconds": Word("number", "each may take so long; 0: any time", default=0),
 }
 RELEASE = {
-    "at_once": Word("whole", "most pieces on the way", default=1000),
+    "at_once": Word("whole", "most pieces on the way", default=2000),
     "first": Word("whole", "most pieces on the way at the beginning", least=1, default=5),
     "probe_seconds": Word("number", "seconds between two probes while most attempts fail", least=1, default=600),
-    "queued": Word("whole", "most pieces on the way that have not started", least=1, default=1000),
+    "queued": Word("whole", "most pieces on the way that have not started", least=1, default=500),
     "every_seconds": Word("number", "seconds between two small waves", default=60),
 }
 OUTPUT = {

@@ -33,6 +33,7 @@ OF_ANY = (*MASK_VARIABLES, *OF_FILES, "SplitID", "SplitSourceJob")  # what a pie
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
 AWAY = 71101  # WMCore's code for a job that no site may run
 TOLD_SITES = 5
+ALONE = "rename the file, or let each piece have one file (files_per_job=1)"
 OF_TASK = 9_999_999  # pieces of a task: their numbers have seven digits
 _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)
@@ -105,6 +106,7 @@ def of_task(
     making = _Making(handler, request, task, OF_TASK, _here(site))
     for p, job in jobs:
         try:
+            making.refuse_commas(job)
             yield making.piece(job, p)
         except BadRequest as error:
             yield Piece(files=tuple(each.lfn for each in job.files), variables=dict(job.baggage), failure=str(error))
@@ -155,6 +157,12 @@ class _Making:
         failure = _words(failed) if failed else ""
         fields = (None, None, self._arguments(own), self._names, part.mask.to_record(), split, own, None, failure)
         return tuple.__new__(Piece, fields)  # takes half the time of the constructor
+
+    def refuse_commas(self, job: SplitJob) -> None:
+        """Refuse several files of which one has a comma in its name: nobody could tell the names apart."""
+        odd = next((each.lfn for each in job.files if "," in each.lfn), "") if len(job.files) > 1 else ""
+        if odd and "InputFiles" in self._named:
+            raise BadRequest(f"$InputFiles parts names by commas, and {odd!r} has a comma: {ALONE}")
 
     def told(self, part: Part) -> dict[str, Any]:
         """Return the variables of a first piece."""

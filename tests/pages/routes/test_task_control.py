@@ -50,7 +50,7 @@ def fields(page: Page) -> dict[str, str]:
         ("pause", "pauses; 4 pieces on the way: what the batch system has goes on", {}),
         ("pause?how=kill", "pauses; 4 pieces on the way: they are ended, and released again after", {"kill": True}),
         ("pause?how=suspend", "pauses; 4 pieces on the way: they are suspended", {"suspend": True}),
-        ("throttle?at_once=0&queued=7", "at_once 1,000 → 0, queued 1,000 → 7", {"at_once": 0, "queued": 7}),
+        ("throttle?at_once=0&queued=7", "at_once 2,000 → 0, queued 500 → 7", {"at_once": 0, "queued": 7}),
         ("priority?priority=-3", "priority 0 → -3", {"priority": -3}),
         ("cancel", "is cancelled, with 4 pieces on the way", {}),
         ("test?pieces=1", "test 1 begins beside what runs, and changes nothing of it", {"pieces": 1}),

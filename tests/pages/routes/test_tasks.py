@@ -36,7 +36,7 @@ def test_tasks_stand_newest_first_as_the_command_line_has_them(world: Ground, re
     page = reader.page("/tasks")
     mc = next(row for row in page.rows if row[0].strip() == "mc")
     assert [" ".join(cell.split()) for cell in mc][:6] == [
-        *("mc", "running", "2 campaigns", "0 of 4 completed", "4 (4 queued)", "1,000 of 1,000, steady"),
+        *("mc", "running", "2 campaigns", "0 of 4 completed", "4 (4 queued)", "1,000 of 2,000, growing"),
     ]
     assert "/tasks/mc" in page.links()
     assert "Campaigns acquired 2" in reader.page("/tasks/mc").text, "items that are events"

@@ -376,7 +376,7 @@ def test_what_a_task_leaves_out_has_its_default(tmp_path):
     (spec,) = task_file.read(file, Site(state=tmp_path / "state"))
     assert spec["source"] == [{"kind": "list", "list": f"{tmp_path}/names", "every_seconds": 30, "group": ""}]
     assert spec["split"] == {"splitter": "FileBased", "parameters": {}, "when": "full", "max_wait_seconds": 0}
-    assert spec["release"] == {"at_once": 5, "queued": 1000, "first": 5, "probe_seconds": 600, "every_seconds": 60}
+    assert spec["release"] == {"at_once": 5, "queued": 500, "first": 5, "probe_seconds": 600, "every_seconds": 60}
     assert spec["test"] == {"pieces": 1, "check": [], "most_seconds": 0}
 
 

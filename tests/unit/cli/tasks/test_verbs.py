@@ -147,7 +147,7 @@ def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim)
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
     ground.until(lambda: ground.batch.tasks)
-    assert jim("throttle", "mc", "at_once=2", "queued=1")[1] == "mc: at_once 1,000 → 2, queued 1,000 → 1\n"
+    assert jim("throttle", "mc", "at_once=2", "queued=1")[1] == "mc: at_once 2,000 → 2, queued 500 → 1\n"
     assert jim("pause", "mc")[1] == "mc: pauses; 4 pieces on the way: what the batch system has goes on\n"
     assert jim("pause", "mc", "--kill")[1].endswith("they are ended, and released again after `jim task resume`\n")
     assert jim("explain", "mc")[1].splitlines()[2] == "* task mc is paused"
@@ -411,7 +411,7 @@ def test_programs_are_told_what_a_wish_does(ground, jim):
         "failed": 0,
     }
     (told,) = json.loads(jim("throttle", "a", "at_once=3", "--json")[1])
-    assert (told["wish"], told["before"]) == ({"at_once": 3}, {"at_once": 1000})
+    assert (told["wish"], told["before"]) == ({"at_once": 3}, {"at_once": 2000})
 
 
 def test_add_counts_what_is_new_known_and_late(ground, jim, tmp_path):
