@@ -81,8 +81,10 @@ def _closing(task: Task, spec: Mapping[str, Any]) -> str:
     if spec["kind"] == "task":
         return f"task {spec['task']}, once it brings nothing more"
     by_hand = f"`jim task close {task.name}`"
-    if spec["kind"] == "list":
+    if spec["kind"] in ("list", "command"):
         return f"the line `closed`, or {by_hand}"
+    if spec["kind"] == "dataset":
+        return f"the catalogue, or {by_hand}"
     return f"a file `{spec['closed_by']}`, or {by_hand}" if spec.get("closed_by") else by_hand
 
 

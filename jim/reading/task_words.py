@@ -74,3 +74,15 @@ def inputs_in_words(told: Mapping[str, Any]) -> str:
     """Return how many inputs are no longer as they were when they were worked on; empty: all are."""
     since = [("removed since", told["removed"]), ("changed since", told["stale"])]
     return counted((words, count) for words, count in since if count)
+
+
+def source_in_words(told: Mapping[str, Any]) -> str:
+    """Return whether more may come of a source, when that was looked at, and what closes it."""
+    looked = f", looked at {told['looked']}" if told["looked"] else ", not looked at yet"
+    state = f"closed since {told['closed']}" if told["closed"] else "open"
+    words = f"{told['what']}: {state}{looked}"
+    if told["unstable"]:
+        words += f"; {how_many(told['unstable'], 'file')} still to come to rest"
+    if told["reason"]:
+        words += f"; cannot be looked at since {told['since']}: {told['reason']}"
+    return words if told["closed"] else f"{words}; closed by {told['closing']}"

@@ -168,10 +168,7 @@ def _numbers(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 def _say_sources(sources: Iterable[Mapping[str, Any]]) -> None:
     for each in sources:
-        state = f"closed since {each['closed']}" if each["closed"] else "open"
-        looked = f", looked at {each['looked']}" if each["looked"] else ", not looked at yet"
-        trouble = f"; cannot be looked at since {each['since']}: {each['reason']}" if each["reason"] else ""
-        say(with_local_times(f"{plain(each['what'])}: {state}{looked}{plain(trouble)}"), "source: ")
+        say(with_local_times(plain(task_words.source_in_words(each))), "source: ")
 
 
 def _say_groups(groups: Sequence[Mapping[str, Any]]) -> None:

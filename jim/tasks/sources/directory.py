@@ -85,11 +85,11 @@ def is_deep(source: Mapping[str, Any]) -> bool:
 
 
 def _files(place: Path, source: Mapping[str, Any]) -> Iterator[Seen]:
-    """Yield the files that are meant; links count as what they lead to."""
-    meant = pattern(source["files"])
+    """Yield the files that are meant; links count as what they lead to. What closes a group is no item."""
+    meant, closes = pattern(source["files"]), pattern(source["closed_by"])
     for path, entry in _walked(place, deep=is_deep(source)):
         name = os.path.relpath(path, place)
-        if not meant(name) or (source["not"] and fnmatch(entry.name, source["not"])):
+        if not meant(name) or closes(name) or (source["not"] and fnmatch(entry.name, source["not"])):
             continue
         try:
             told = entry.stat()

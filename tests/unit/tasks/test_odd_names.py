@@ -69,6 +69,18 @@ def test_commas_do_no_harm_where_no_list_of_names_is_asked_for(ground, place):
     assert ground.diary == [("piece 0000000",)]
 
 
+@pytest.mark.parametrize("content", ["", "done"])
+def test_a_file_that_closes_is_no_item_whatever_it_holds(ground, place, content):
+    (place / "a").write_text("x")
+    ground.start(WATCHES)
+    (place / "END.none").write_text(content)
+    ground.go(4, 5.0)
+    assert [each.waits for each in ground.store.sources(ground.task().id)] == [""]
+    (place / "END.all").write_text(content)
+    ground.until_state(TaskState.FINISHED, seconds=5.0)
+    assert ground.items() == {str(place / "a"): "completed"}
+
+
 def test_names_with_line_ends_in_lists_prove_nothing(ground):
     lines = ground.place / "names.txt"
     lines.write_text("/d/a\n" + json.dumps({"lfn": "/d/b\n"}) + "\nclosed\n")

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from jim import cli
 from jim.clock import Clock
 from jim.errand import Errand
 from jim.errors import BadRequest, JimError
@@ -71,6 +72,37 @@ def test_19_a_catalogue_that_is_away_when_a_task_is_created_is_told(ground):
     dataset(ground, "/d/1")
     with pytest.raises(BadRequest, match=r"source\.dataset: there is no dataset 'ra' in the .*; did you mean 'raw'\?"):
         ground.create(TEXT % (SH, 'dataset = "ra"', 1))
+
+
+def test_what_closes_a_source_is_told(ground, capsys, monkeypatch):
+    monkeypatch.setenv("JIM_STATE", str(ground.site.state))
+    dataset(ground, "/d/1")
+    lines = ground.place / "names.txt"
+    lines.touch()
+    more = f'dataset = "raw"\n[[task.source]]\nlist = "{lines}"\n[[task.source]]\ncommand = ["/bin/echo", "end"]'
+    ground.start(TEXT % (SH, more, 1))
+    ground.go(3)
+    assert cli.main(["task", "status", "t"]) == 0
+    told = [each for each in capsys.readouterr().out.splitlines() if each.startswith("source: ")]
+    assert [each.partition("; ")[2] for each in told] == [
+        "closed by the catalogue, or `jim task close t`",
+        "closed by the line `closed`, or `jim task close t`",
+        "closed by the line `closed`, or `jim task close t`",
+    ]
+
+
+def test_20_a_dataset_that_closes_while_its_task_is_paused_is_done_whole(ground):
+    dataset(ground, "/d/1", "/d/2", "/d/3")
+    ground.start(TEXT % (SH, 'dataset = "raw"', 2))
+    ground.until(lambda: ground.counts("pieces"))
+    ground.ask("pause")
+    dataset(ground, "/d/1", "/d/2", "/d/3", "/d/4", "/d/5", is_open=False)
+    wait(ground, 60)
+    assert (len(ground.items()), source(ground).closed) == (3, "")
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {f"/d/{n}": 1 for n in range(1, 6)}
+    assert sorted(len(words[0].split(",")) for words in ground.diary) == [1, 2, 2]
 
 
 def test_19_a_catalogue_that_is_away_for_a_day_proves_nothing(ground):
