@@ -31,36 +31,12 @@ from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
 from jim.tasks import file as task_file
+from tests.documents import HOME, blocks, code, indented, text_of
 
-HOME = Path(__file__).parents[2]
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
 FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench"
 INVENTED = {"handlers/neutrinos.py"}  # what readers are told to make themselves
 JOB_TYPES = {path.stem for path in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}
-
-
-@cache
-def text_of(page: str) -> str:
-    return (HOME / page).read_text()
-
-
-def blocks(page: str, language: str) -> list[str]:
-    """Give the fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
-
-
-def indented(page: str) -> list[str]:
-    """Give the indented blocks, without their indentation."""
-    found = re.findall(r"(?:^\n)((?:^(?: {4}|\t).*\n|^\n(?= {4}))+)", text_of(page), re.MULTILINE)
-    return [re.sub(r"^ {4,}(?=\S)", "", block, flags=re.MULTILINE) for block in found]
-
-
-def code(page: str) -> Iterator[str]:
-    """Give what is set as code: spans, and lines of blocks."""
-    text = re.sub(r"^```\w*\n.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
-    yield from (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text))
-    for block in [*blocks(page, "sh"), *indented(page)]:
-        yield from block.splitlines()
 
 
 # Links and paths

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from jim.cli.split import parameters as values_of
 from jim.cli.text import plain, say
 from jim.errors import BadRequest
+from jim.jobs import Alike
 from jim.keeper.editing import CUT_BY, KNOWN_BY, meanings, read
+from jim.model import Reason
+from jim.reading.groups import grouped
 from jim.reading.quantities import counted, how_many
 from jim.reading.view import View
 from jim.request import declarations, handler_of
@@ -49,11 +51,13 @@ def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
 def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, Any]:
     """Count what has failed, and what would become of it."""
     failed = failed_of(view.store, task)
-    reasons = Counter(plain(each.reason) for each, _, _ in failed).most_common(REASONS_TOLD)
+    reasons = grouped([Alike(Reason(each.kind, {}, each.reason), 1) for each, _, _ in failed])
+    told = {plain(each.words): each.times for each in reasons[:REASONS_TOLD]}
+    others = sum(each.times for each in reasons[REASONS_TOLD:])
     return {
         "replaced": [each.p for each, _, _ in failed],
         "items": len({part.item for *_, parts in failed for part in parts}),
-        "reasons": dict(reasons),
+        "reasons": told | ({"other reasons": others} if others else {}),
         "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
         "becomes": len(list(cut_again(task.spec["split"], failed, content, view.site))),
     }
