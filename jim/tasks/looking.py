@@ -158,6 +158,7 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found) -> None
     if found.closed:
         keeper.store.note_task(task.id, "source closed", source.kind)
     pooling.close(keeper, task, source.k, found.ended)
+    pooling.leave_out(keeper, task, (each for each in found.empty if {each.grp, ALL} & found.ended))
 
 
 def _words(error: BaseException, spec: Mapping[str, Any]) -> str:

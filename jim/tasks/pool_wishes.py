@@ -63,6 +63,7 @@ def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
             keeper.store.set_source(task.id, source.k, closed="")
     for grp in groups:
         _reopen_group(keeper, task, grp)
+        pooling.filled_again(keeper, task, grp)
         late = keeper.store.late_items(task.id, grp)
         keeper.store.move_items(task.id, late, ItemState.AVAILABLE)
     _go_on(keeper, task)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jim.statusdb.task_rows import UNSENT, Item, ItemState, NewItem, PieceState, Task
+from jim.statusdb.task_rows import EMPTY, UNSENT, Item, ItemState, NewItem, PieceState, Task
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
 from jim.tasks.sources import ALL
@@ -73,6 +73,21 @@ def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
     ready = [p for p in pieces if (row := keeper.store.piece(task.id, p)) and row.state in UNSENT]
     keeper.store.take_back(task.id, ready)
     return bool(ready)
+
+
+def leave_out(keeper: Keeper, task: Task, empty: Iterable[NewItem]) -> None:
+    """Leave out files that are still empty when their group is closed; what was known already stays as it is."""
+    new = [each for each in empty if keeper.store.item_named(task.id, each.name) is None]
+    keeper.store.add_items(task.id, new, ItemState.LEFT_OUT)
+    made = (keeper.store.item_named(task.id, each.name) for each in new)
+    keeper.store.set_items([each.id for each in made if each], note=EMPTY)
+
+
+def filled_again(keeper: Keeper, task: Task, grp: str) -> None:
+    """Let files that were empty when their group was closed be taken once they have content: it is open again."""
+    left = keeper.store.find_items(task.id, "*", ItemState.LEFT_OUT, -1)
+    empty = [each.id for each in left if each.grp == grp and each.note == EMPTY]
+    keeper.store.move_items(task.id, empty, ItemState.GONE)
 
 
 def close(keeper: Keeper, task: Task, k: int, ended: Iterable[str]) -> None:

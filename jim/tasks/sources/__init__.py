@@ -22,6 +22,7 @@ class Found:
     gone: list[int] = field(default_factory=list)  # items whose files are no longer there
     changed: list[tuple[int, NewItem]] = field(default_factory=list)  # items whose files have changed, and are stable
     changing: list[int] = field(default_factory=list)  # items whose files are changing just now
+    empty: list[NewItem] = field(default_factory=list)  # files at rest without content
     unstable: Mapping[str, str] = field(default_factory=dict)  # files that are not taken yet, and why
 
 

@@ -116,7 +116,25 @@ def test_14_an_empty_file_waits_until_it_is_filled(ground):
     assert there.states() == {"run1_a.raw": "acquired"}
     there.end()
     assert ground.done() == {path: 1}
-    assert there.states() == {"run1_a.raw": "completed"}
+    assert there.states() == {"run1_a.raw": "completed", "run1_b.raw": "left out"}
+    assert (there.note("run1_b.raw"), ground.task().outcome) == ("it is empty", "completed")
+
+
+def test_14_a_file_that_is_empty_when_its_group_closes_is_taken_if_that_is_opened_again(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw", "")
+    end = Path(there.drop("END.1"))
+    there.wait(40)
+    assert there.states() == {"run1_a.raw": "left out"}
+    there.drop("run1_a.raw", "full")
+    there.wait(40)
+    assert there.states() == {"run1_a.raw": "left out"}, "that is final"
+    end.unlink()
+    ground.ask("reopen", group="1")
+    there.wait(40)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    there.end()
+    assert ground.done() == {path: 1}
 
 
 @pytest.mark.parametrize("how", ["away", "another"])
