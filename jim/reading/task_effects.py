@@ -117,13 +117,22 @@ def _pool(verb: TaskVerb) -> Callable[[Known, Content], Told]:
     return lambda known, content: _of_pool(known, verb, content)
 
 
+def _is_open(known: Known, content: Content) -> bool:
+    """Tell whether more may come: of a group, or of any."""
+    store, task = known.view.store, known.task.id
+    if "group" in content:
+        group = store.group(task, content["group"])
+        return not (group and group.closed)
+    return not all(each.closed for each in store.sources(task))
+
+
 def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
     counts = known.view.store.task_counts(known.task.id, "items", content.get("group"))
     waiting, late = counts.get(ItemState.AVAILABLE, 0), counts.get(ItemState.LATE, 0)
     named = f"group {content['group']} " if "group" in content else ""
     if verb is TaskVerb.REOPEN:
         return f"{named}is open again; {how_many(late, 'late item')}", {"late": late}
-    words = "is closed" if verb is TaskVerb.CLOSE else "stays open"
+    words = "is closed" if verb is TaskVerb.CLOSE else "stays open" if _is_open(known, content) else "is closed already"
     planned = f"{how_many(waiting, 'item')} waited, and {'is' if waiting == 1 else 'are'} planned"
     return f"{named}{words}; {planned}", {"waited": waiting}
 

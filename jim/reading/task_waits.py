@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import failures, not_kept, trouble, what_of
@@ -49,6 +50,7 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield from _sources(view, task)
         yield from _items(view, task)
         yield from _pieces(view, task)
+        yield from hosts(view)
     yield from _failures(view, task)
     yield from _waves(view, task)
     yield from _outputs(view, task)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from jim.reading import task_waits
+from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.throttle import read
 from tests.farm import SETTINGS, Farm, Node, let_time_be_told
@@ -64,6 +66,10 @@ def test_38_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid
     ground.batch.can_avoid = can_avoid
     names = start(ground, 60)
     on = TaskFarm(ground, [Node("hole0", 2.0, code=3), *(Node(f"wn{n}", 40.0) for n in range(9))])
+    for _ in range(100):
+        on.second()
+    told = [each.what for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())]
+    assert "JIM avoids 1 host: hole0" in told
     on.until_ended()
     assert ground.task().outcome == "completed"
     assert ground.done() == dict.fromkeys(names, 1)

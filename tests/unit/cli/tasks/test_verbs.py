@@ -420,6 +420,8 @@ def test_add_counts_what_is_new_known_and_late(ground, jim, tmp_path):
     jim("start", "f", "--untested")
     ground.until(lambda: ground.counts("items", "f"))
     assert jim("close", "f", "1")[1] == "f: group 1 is closed; 2 items waited, and are planned\n"
+    assert jim("flush", "f", "1")[1] == "f: group 1 is closed already; 0 items waited, and are planned\n"
+    assert jim("flush", "f")[1] == "f: stays open; 0 items waited, and are planned\n"
     told = jim("add", "f", "/d/run1_a", "/d/run1_c", "/d/run2_a", "/d/run2_a", "/d/other")[1]
     assert told == "f: 1 new, 1 known already, 1 late, 1 outside of every group\n"
     assert ground.counts("items", "f") == {"acquired": 2, "late": 1, "available": 1}
