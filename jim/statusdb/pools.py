@@ -131,7 +131,7 @@ class Pools(Tasks):
 
     def known_items(self, task: int) -> Iterator[KnownItem]:
         """Yield all items of a task, for comparison with a listing."""
-        sql = "SELECT id, name, grp, state, size, mtime, note <> '' FROM item WHERE task = ?"
+        sql = "SELECT id, name, grp, state, size, mtime, (note <> '') + (note LIKE 'removed%') FROM item WHERE task = ?"
         states = {each.value: each for each in ItemState}  # there may be very many
         for number, name, grp, state, size, mtime, noted in self.db.execute(sql, (task,)):
             yield KnownItem(number, name, grp, states[state], size, mtime, noted)

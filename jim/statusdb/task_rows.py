@@ -192,7 +192,7 @@ class KnownItem(NamedTuple):
     state: ItemState
     size: int
     mtime: str  # empty: it was named by a list or a person, who say nothing of a file
-    noted: int = 0  # 1: it has a note, such as that its file was removed
+    noted: int = 0  # 1: it has a note; 2: that its file was removed
 
 
 class NewItem(NamedTuple):

@@ -136,11 +136,12 @@ def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:
     """Update some items whose files have changed or are gone; tell whether more are left."""
     for number in _taken(found.gone):
         pooling.is_gone(keeper, task, number)
+    keeper.store.set_items(_taken(found.back), note="")
     for number in _taken(found.changing):
         pooling.is_changing(keeper, task, number)
     for number, now in _taken(found.changed):
         pooling.has_changed(keeper, task, number, now)
-    return bool(found.gone or found.changing or found.changed)
+    return bool(found.gone or found.back or found.changing or found.changed)
 
 
 def _taken(waiting: list[T]) -> list[T]:

@@ -23,6 +23,7 @@ class Found:
     changed: list[tuple[int, NewItem]] = field(default_factory=list)  # items whose files have changed, and are stable
     changing: list[int] = field(default_factory=list)  # items whose files are changing just now
     empty: list[NewItem] = field(default_factory=list)  # files at rest without content
+    back: list[int] = field(default_factory=list)  # items that were noted as removed, and are there as they were
     unstable: Mapping[str, str] = field(default_factory=dict)  # files that are not taken yet, and why
 
 

@@ -26,6 +26,7 @@ REST_SECONDS = 600.0  # a directory at rest is listed as often: a file that is w
 GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
 NOT_SENT = frozenset({ItemState.AVAILABLE, ItemState.ACQUIRED})  # perhaps
 NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # it went away meanwhile, or is a link that leads nowhere
+REMOVED = 2  # of `KnownItem.noted`
 ANY_DEPTH = "\0"  # stands for ** while a pattern is made
 Meant = Callable[[str], object]
 
@@ -144,6 +145,7 @@ def _compare(
             unstable[ascii(path)[1:-1]] = UNPRINTABLE
             continue
         if grp is None or (item and (item.state in GIVEN_UP or _is_same(item, seen))):
+            found.back += [item.id] if item and item.noted == REMOVED and item.state not in GIVEN_UP else []
             continue
         before = memory.waiting.get(path)
         first = before[1] if before and before[0] == seen else boot

@@ -365,6 +365,21 @@ def test_11_what_another_source_brings_is_not_missing_in_a_directory(ground, tmp
     assert ground.counts("items") == {"available": 5, "gone": 1}
 
 
+def test_18_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
+    there = Arrival(ground, stable=0)
+    path = there.drop("run1_a.raw")
+    ground.until(lambda: ground.batch.tasks)
+    ground.work()
+    Path(path).rename(f"{path}.away")
+    there.wait(100)
+    assert (there.states(), there.note("run1_a.raw")) == ({"run1_a.raw": "completed"}, "removed since")
+    Path(f"{path}.away").rename(path)
+    there.wait(30)
+    assert there.note("run1_a.raw") == ""
+    there.end()
+    assert ground.done() == {path: 1}
+
+
 def test_18_a_file_that_was_named_before_it_came_to_rest_is_not_stale(ground):
     there = Arrival(ground, stable=60)
     path = str(there.place / "run1_a.raw")
