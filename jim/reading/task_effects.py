@@ -95,7 +95,15 @@ def _cancel(known: Known, _: Content) -> Told:
     told = "".join(
         f"; {name} waits for {how_many(n, 'promise')} that will not be fulfilled" for name, n in waits.items()
     )
+    told += "".join(f"; {name} gets no more of it" for name in _fed_else(known))
     return f"is cancelled, with {sent} on the way{told}; {follow(known.task)}", {"waits": waits} if waits else {}
+
+
+def _fed_else(known: Known) -> list[str]:
+    """Return the tasks that a task feeds without promises, and that have not ended."""
+    sources = [(each, known.view.store.task(each.task)) for each in known.view.store.fed_by(known.task.id)]
+    fed = [task for each, task in sources if task and not task.spec["source"][each.k]["promises"]]
+    return list(dict.fromkeys(task.name for task in fed if task.state not in ENDED))
 
 
 def _waiting(known: Known) -> Iterator[tuple[str, int]]:

@@ -341,6 +341,14 @@ def test_a_task_without_a_test_starts_by_trying_itself_out(ground, jim):
     assert jim("start", "fed")[1].startswith(words)
 
 
+def test_a_cancel_names_the_tasks_that_get_no_more(ground, jim):
+    jim("create", ground.write(OF_CHAIN))
+    jim("start", "gen", "--untested")
+    words = "gen: is cancelled, with 2 pieces on the way; fed gets no more of it; "
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    assert jim("cancel", "gen")[1].startswith(words)
+
+
 OF_CHAIN = """\
 [[task]]
 name = "gen"
