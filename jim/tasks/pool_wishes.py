@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from jim.errand import Errand
 from jim.statusdb.task_rows import Item, ItemState, NewItem, Task, TaskState
 from jim.tasks import pooling
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
-from jim.tasks.sources import group_of
+from jim.tasks.sources import Found, directory, group_of
+from jim.tasks.sources.directory import Memory
 
 GIVEN_UP_FROM = frozenset(
     {ItemState.AVAILABLE, ItemState.PROMISED, ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.FAILED}
@@ -46,6 +49,7 @@ def _take_late(keeper: Keeper, task: Task, names: list[str]) -> None:
 
 def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Close a group, or all sources: what waits is planned."""
+    _look_for_empty(keeper, task)
     if "group" in content:
         close_group(keeper, task, content["group"])
         return ""
@@ -53,6 +57,23 @@ def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
         if not source.closed:
             keeper.store.set_source(task.id, source.k, closed=keeper.clock.utc())
     return ""
+
+
+def _look_for_empty(keeper: Keeper, task: Task) -> None:
+    """Let workers list directories: what is still empty there when its group is closed is left out."""
+    for k, source in enumerate(task.spec["source"]):
+        if source["kind"] == "directory":
+            work = partial(directory.look, {**source, "stable_seconds": 0}, Memory(), (), "", keeper.clock.boot())
+            done = partial(_leave_out, keeper, task)
+            keeper.workers.start(Errand(("task empty", task.id, k), work, done, lambda _: None, source=True))
+
+
+def _leave_out(keeper: Keeper, task: Task, found: Found | None) -> None:
+    if found is None or keeper.store.task(task.id) is None:
+        return
+    whole = all(each.closed for each in keeper.store.sources(task.id))
+    closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
+    pooling.leave_out(keeper, task, [each for each in found.empty if whole or each.grp in closed])
 
 
 def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:

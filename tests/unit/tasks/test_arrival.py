@@ -120,6 +120,21 @@ def test_14_an_empty_file_waits_until_it_is_filled(ground):
     assert (there.note("run1_b.raw"), ground.task().outcome) == ("it is empty", "completed")
 
 
+@pytest.mark.parametrize("what", [{"group": "1"}, {}])
+def test_14_a_file_that_is_empty_when_a_person_closes_its_group_is_left_out(ground, what):
+    there = Arrival(ground, stable=0, size=10)
+    path = there.drop("run1_a.raw")
+    for name in ("run1_b.raw", "run2_c.raw"):
+        there.drop(name, "")
+    there.wait(20)
+    ground.ask("close", **what)
+    there.wait(20)
+    others = {} if what else {"run2_c.raw": "left out"}
+    assert there.states() == {"run1_a.raw": "acquired", "run1_b.raw": "left out", **others}
+    there.end()
+    assert ground.done() == {path: 1}
+
+
 def test_14_a_file_that_is_empty_when_its_group_closes_is_taken_if_that_is_opened_again(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw", "")
