@@ -71,7 +71,7 @@ class TestFacts(NamedTuple):
 
 def test_facts(view: View, task: Task) -> TestFacts:
     """Return what is known of the last test of a task."""
-    waves = [each for each in view.store.waves(task.id) if each.t == task.tests and each.t]
+    waves = sorted((each for each in view.store.waves(task.id) if each.t == task.tests and each.t), key=_by_grid_job)
     pieces = [_tried(view, task, each) for each in waves]
     timed = [(each.seconds, each.events) for each in pieces if each.seconds is not None and each.events]
     events = sum(count for _, count in timed)
@@ -79,6 +79,11 @@ def test_facts(view: View, task: Task) -> TestFacts:
     usual = max((int(each.get("events_per_piece") or 0) for each in task.spec["source"]), default=0)
     estimate = (usual, usual * per_event) if usual and per_event is not None else None
     return TestFacts(task.tests, pieces, list(_criteria(task, pieces, _verdict(view, task))), per_event, estimate)
+
+
+def _by_grid_job(wave: Wave) -> tuple[bool, int, int]:
+    """Let waves stand in the order of their grid jobs; those that have none yet come last."""
+    return not wave.grid, wave.grid, wave.w
 
 
 def _verdict(view: View, task: Task) -> str:

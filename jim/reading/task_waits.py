@@ -82,7 +82,8 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
-    grids = [str(each.grid) for each in view.store.live_waves(task.id) if each.t == task.tests and each.grid]
+    live = [each.grid for each in view.store.live_waves(task.id) if each.t == task.tests and each.grid]
+    grids = list(map(str, sorted(live)))
     what = f"test {task.tests} runs: {'grid job' if len(grids) == 1 else 'grid jobs'} {', '.join(grids)}"
     yield Wait(
         what if grids else f"test {task.tests} begins",

@@ -93,7 +93,7 @@ class Tasks(Connected):
             old = self.db.execute("SELECT id, digest, state, tested FROM task WHERE name = ?", (name,)).fetchone()
             if old and (old[1] == digest or old[2] not in (TaskState.CONFIGURED, TaskState.READY)):
                 return 0
-            number = self._new_number()
+            number, fixed = self._new_number(), bool(old and self.fixes(old[0]))
             if old:
                 self.remove_task(old[0])
             values = (name, nonce, owner, *row, json.dumps(throttle), spec.get("priority", 0), now, now)
@@ -102,7 +102,7 @@ class Tasks(Connected):
             if old:  # what it feeds stays fed by it
                 self.db.execute("UPDATE source SET upstream = ? WHERE upstream = ?", (number, old[0]))
             self.note_task(number, "replaced" if old else "created", by)
-            if old and old[3] and old[3] == spec["to_test"]:  # what a test depends on is as it was
+            if old and old[3] and old[3] == spec["to_test"] and not fixed:  # what a test depends on is as it was
                 self.set_task(number, state=TaskState.READY, tested=old[3])
         return number
 

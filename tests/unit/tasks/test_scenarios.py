@@ -579,6 +579,15 @@ def test_46_a_fix_before_the_start_is_to_be_tested(ground):
     assert ground.store.submission(3, 1).asked["memory_mb"] == 4000
 
 
+def test_46_what_was_tested_with_a_fix_is_to_be_tested_without_it(ground):
+    ground.create(events(4, 2))
+    ground.ask("fix", changes={"memory_mb": 4000})
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    ground.create(events(4, 2).replace('name = "t"', 'name = "t"\nsummary = "in other words"'))
+    assert (ground.task().state, ground.store.fixes(ground.task().id)) == (TaskState.CONFIGURED, {})
+
+
 def test_46_a_fix_during_a_test_is_to_be_tested(ground):
     ground.create(events(4, 2))
     ground.ask("test")
