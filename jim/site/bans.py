@@ -58,7 +58,7 @@ def banned(site: Site) -> dict[str, Notice]:
 def words(who: str, notice: Notice) -> str:
     """Return one sentence that says who is banned, since when, why and until when."""
     whom = who if re.fullmatch(DN, who) else f"the VO {who}"
-    return notice.words(f"the site takes no new grid jobs of {whom}", "it takes them again")
+    return notice.words(f"the site has taken no new grid jobs of {whom}", "it takes them again")
 
 
 def ban(site: Site, names: Sequence[str], until: str = "", reason: str = "") -> dict[str, Notice]:

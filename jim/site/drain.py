@@ -38,7 +38,7 @@ def drained(site: Site) -> Notice | None:
 
 def words(drain: Notice) -> str:
     """Return one sentence that says since when the site is drained, why and until when."""
-    return drain.words("the site takes no new grid jobs", "it takes new ones again")
+    return drain.words("the site has taken no new grid jobs", "it takes new ones again")
 
 
 def in_words(site: Site) -> str:

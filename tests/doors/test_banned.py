@@ -19,9 +19,11 @@ def test_a_banned_sender_is_told_so_in_the_gatekeeper_s_words_and_others_are_ser
         bans.ban(place.site, [who], "", "floods the queue")
         code, out, error = submit("b")
         assert code == 1
-        assert out.startswith(f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:the site takes no new grid jobs of {named} since 20")
+        assert out.startswith(
+            f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:the site has taken no new grid jobs of {named} since 20"
+        )
         assert out.endswith(": floods the queue; what it has taken in goes on\nGRAM_SCRIPT_ERROR:3\n\n")
-        assert error.startswith(f"jim-submit: the site takes no new grid jobs of {named}")
+        assert error.startswith(f"jim-submit: the site has taken no new grid jobs of {named}")
         assert submit("a")[1].startswith("GRAM_SCRIPT_JOB_ID:1\n")  # the same key is the same grid job
         bans.unban(place.site, [who])
     bans.ban(place.site, [OWNER])

@@ -14,8 +14,8 @@ def test_a_drained_site_answers_each_gatekeeper_and_goes_on_with_what_it_has(pla
         "jim-submit", str(place.request('job_type = "executable"\nexecutable = "/bin/true"\nkey = "b"\n'))
     )
     assert code == 1
-    assert out.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:the site takes no new grid jobs since 20")
+    assert out.startswith("GRAM_SCRIPT_GT3_FAILURE_MESSAGE:the site has taken no new grid jobs since 20")
     assert out.endswith(": disks are exchanged; what it has taken in goes on\nGRAM_SCRIPT_ERROR:3\n\n")
-    assert error.startswith("jim-submit: the site takes no new grid jobs")
+    assert error.startswith("jim-submit: the site has taken no new grid jobs")
     assert place.door("jim-cancel", "1")[0] == 0
     assert sorted(path.name for path in (place.state / "answers").iterdir()) == ["1"]  # no number was drawn

@@ -105,6 +105,6 @@ def test_limits_and_retention_are_those_of_the_site_file(
 
 def test_a_site_that_is_drained_says_why(ground: Ground, person: Person) -> None:
     assert cli.main(["site", "drain", "--reason", "new <disks>"]) == 0
-    assert "The site takes no new grid jobs since" in person.page("/site").text
+    assert "The site has taken no new grid jobs since" in person.page("/site").text
     assert ": new <disks>;" in person.page("/site").text
     assert person.get("/site?x=1").status_code == 400

@@ -15,8 +15,8 @@ def test_people_ban_and_unban_by_the_command_line(home):
         "site", "ban", EVE, "dzero", "--until", "2099-01-01T00:00Z", "--reason", "floods [bold]the[/] queue"
     )
     first, second = said.splitlines()
-    assert first.startswith(f"the site takes no new grid jobs of {EVE} since 20")
-    assert second.startswith("the site takes no new grid jobs of the VO dzero since 20")
+    assert first.startswith(f"the site has taken no new grid jobs of {EVE} since 20")
+    assert second.startswith("the site has taken no new grid jobs of the VO dzero since 20")
     head, *rows = home.out("site", "bans").splitlines()
     assert head.split() == ["who", "since", "until", "reason"]
     assert rows[0].startswith(EVE)

@@ -61,10 +61,10 @@ def test_a_refusal_says_who_since_when_why_and_until_when(site):
         "since 2026-01-31T12:00:00Z: floods the queue; it takes them again from 2026-01-31T20:00:00Z on; "
         "what it has taken in goes on"
     )
-    assert str(refused.value) == f"the site takes no new grid jobs of {EVE} {told}"
+    assert str(refused.value) == f"the site has taken no new grid jobs of {EVE} {told}"
     with pytest.raises(Banned) as refused:
         bans.require_welcome(site, sender(ANN, "/dzero"))
-    assert str(refused.value) == f"the site takes no new grid jobs of the VO dzero {told}"
+    assert str(refused.value) == f"the site has taken no new grid jobs of the VO dzero {told}"
     assert site.bans.stat().st_mode & 0o777 == 0o644  # other accounts are to read it
 
 

@@ -25,8 +25,8 @@ def test_a_drained_site_refuses_with_since_when_why_and_until_when(site):
     drain.require_open(site)
     drain.drain(site, "8h", "disks are exchanged")
     told = (
-        "the site takes no new grid jobs since 2026-01-31T12:00:00Z: disks are exchanged; it takes new ones again from "
-        "2026-01-31T20:00:00Z on; what it has taken in goes on"
+        "the site has taken no new grid jobs since 2026-01-31T12:00:00Z: disks are exchanged; it takes "
+        "new ones again from 2026-01-31T20:00:00Z on; what it has taken in goes on"
     )
     assert drain.in_words(site) == told
     with pytest.raises(Drained) as refused:
@@ -73,8 +73,8 @@ def test_people_drain_and_undrain_by_the_command_line(home):
     assert home.out("site", "undrain") == "the site was not drained; undrain changes nothing\n"
     home.add()
     home.beat()
-    assert home.out("site", "drain", "--reason", "disks").startswith("the site takes no new grid jobs since 20")
-    assert home.out("status").splitlines()[-1].startswith("the site takes no new grid jobs since 20")
+    assert home.out("site", "drain", "--reason", "disks").startswith("the site has taken no new grid jobs since 20")
+    assert home.out("status").splitlines()[-1].startswith("the site has taken no new grid jobs since 20")
     assert ": disks; what it has taken in goes on" in home.json("advertise")["drained"]
     assert home.out("site", "undrain") == "the site takes new grid jobs again\n"
     assert "takes no new" not in home.out("status")
