@@ -22,7 +22,7 @@ from jim.keeper.packing import completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
-from jim.model import State, Step, Verb, Witness, roll_up
+from jim.model import FROZEN, State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.contract import Store
@@ -188,7 +188,15 @@ def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tupl
         return outcome, f"cancelled{': ' if reason else ''}{reason}"
     if bad[State.NEW] and not bad[State.FAILED]:
         return State.FAILED, reason
+    if job.size and not any(count for state, count in counts.items() if state not in FROZEN):
+        return _frozen(job)
     return roll_up(counts, strict=strict), reason
+
+
+def _frozen(job: GridJob) -> tuple[State, str]:
+    """Return how a grid job ended of which no local job counts any more: its task has released or recovered them."""
+    outcome = State.KILLED if job.wish == Verb.CANCEL else State.FAILED
+    return outcome, "none of its local jobs counts any more: others do their work"
 
 
 def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:

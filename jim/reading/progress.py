@@ -30,7 +30,8 @@ def progress(job: GridJob, counts: Mapping[State, int]) -> str:
     """Return how far a grid job is; the number after "of" is that of the local jobs that count."""
     total = sum(count for state, count in counts.items() if state not in FROZEN)
     if not total:
-        return NOT_SPLIT.get(job.step, "no local jobs")
+        frozen = sum(counts.values())
+        return f"frozen: {frozen:,} of {frozen:,}" if frozen else NOT_SPLIT.get(job.step, "no local jobs")
     groups = {name: sum(counts.get(state, 0) for state in states) for name, states in (UNDER_WAY | ENDS).items()}
     there = {name: count for name, count in groups.items() if count}
     first = job.outcome if job.outcome in there else next(iter(there))

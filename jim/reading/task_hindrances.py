@@ -59,10 +59,20 @@ def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
 
 def upstream_idle(view: View, source: Source) -> str:
     """Return that the task which fills a source brings nothing as it is; empty: it goes on."""
-    upstream = view.store.task(source.upstream) if source.upstream and not source.closed else None
-    if upstream is None or upstream.state not in IDLE:
+    upstream = view.store.task(source.upstream) if source.upstream else None
+    if upstream is None or not (not source.closed or _promised(view, source)):
         return ""
-    return f"it is fed by {upstream.name}, which is {upstream.state.value}{upstream.reason and f': {upstream.reason}'}"
+    fed = f"it is fed by {upstream.name}, which"
+    if upstream.state in IDLE:
+        return f"{fed} is {upstream.state.value}{upstream.reason and f': {upstream.reason}'}"
+    counts = (view.store.task_counts(upstream.id, what) for what in ("items", "pieces"))
+    first = next((each.words for each in hindrances(view, upstream, *counts) if each.kind != "items"), "")
+    return f"{fed} waits, too: {first}" if first else ""
+
+
+def _promised(view: View, source: Source) -> int:
+    """Return how many outputs of the task before are still promised."""
+    return view.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.PROMISED, 0)
 
 
 def waiting_items(count: int, split: Mapping[str, Any]) -> str:

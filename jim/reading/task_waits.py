@@ -17,19 +17,22 @@ from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
+from jim.tasks.effects import FAILED
 from jim.tasks.room import Room, first_of_others
+from jim.tasks.streams import OTHER_CONTENT
 from jim.tasks.throttle import in_words
 
 STORED = "the status DB"
 TROUBLES = 5  # outputs of which people are told
 NEXT = {
-    TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start {name}` begins",
+    TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start --untested {name}` begins without",
     TaskState.READY: "`jim task start {name}` begins",
     TaskState.PAUSED: "`jim task resume {name}` goes on",
     TaskState.CANCELLING: "it is cancelled once all its local jobs have ended",
     TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
+MEND = "mend that; `jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
@@ -41,7 +44,8 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
     if task.state in NEXT:
         words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
-        yield Wait(words + why, NEXT[task.state].format(name=task.name), STORED, task.updated)
+        next_ = MEND if task.reason.startswith(f"test {task.tests} {FAILED}") else NEXT[task.state]
+        yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
     if task.state is TaskState.TESTING:
         yield from _test(view, task)
         for source in view.store.sources(task.id):
@@ -76,9 +80,15 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
     some = not_kept(view, task, TROUBLES + 1)
     for each in some[:TROUBLES]:
-        yield Wait(each, "it is tried again, at the latest after ten minutes", STORED)
+        yield Wait(each, _kept_later(each), STORED)
     if len(some) > TROUBLES:
         yield Wait("more outputs cannot be kept", "they are tried again", STORED)
+
+
+def _kept_later(trouble: str) -> str:
+    """Return what becomes of an output that could not be kept so far."""
+    way = "move that file away; " if trouble.endswith(OTHER_CONTENT) else ""
+    return f"{way}it is tried again, at the latest after ten minutes"
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
@@ -205,7 +215,7 @@ def _promises(view: View, task: Task, waiting: int) -> Wait:
     for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
         counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
         told += [f"{counts[each]:,} of {source.stream} {each}" for each in ("promised", "broken") if counts.get(each)]
-        again += f"{each}; " if (each := broken(view, source, spec)) else ""
+        again += "".join(f"{each}; " for each in (broken(view, source, spec), upstream_idle(view, source)) if each)
     verb = "waits" if waiting == 1 else "wait"
     what = f"{how_many(waiting, 'piece')} {verb} for promises: {', '.join(told)}"
     first = view.store.pieces_page(task.id, PiecesAsked(states=(PieceState.WAITING,)), 1)
@@ -241,9 +251,8 @@ def _missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
 
 
 def _waves(view: View, task: Task) -> Iterator[Wait]:
-    for wave in view.store.live_waves(task.id):
-        if wave.t:
-            continue
+    live = [wave for wave in view.store.live_waves(task.id) if not wave.t]
+    for wave in live[:TROUBLES]:
         if not wave.grid:
             why = f": {wave.reason}" if wave.reason else ""
             yield Wait(f"wave {wave.w} is to be handed in{why}", "the keeper hands it in", STORED, wave.created)
@@ -255,6 +264,9 @@ def _waves(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(
             f"wave {wave.w}, grid job {wave.grid}: {of}", f"`jim explain {wave.grid}` tells more", STORED, wave.created
         )
+    if more := len(live) - TROUBLES if len(live) > TROUBLES else 0:
+        what = f"{how_many(more, 'more wave')} {'has' if more == 1 else 'have'} not ended"
+        yield Wait(what, f"`jim task show {task.name}` names them", STORED)
 
 
 def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
@@ -276,7 +288,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait(f"it is {piece.state.value}{why}", _after(task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:
-            yield Wait(trouble(task, output), "it is tried again, at the latest after ten minutes", STORED)
+            yield Wait(told := trouble(task, output), _kept_later(told), STORED)
 
 
 def _after(task: Task, piece: PieceRow, local: str) -> str:

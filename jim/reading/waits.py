@@ -87,7 +87,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
 def _finished(view: View, job: GridJob) -> Wait:
     left = view.site.keep.seconds(test=job.is_test) - view.age(job.updated)
     kept = f"JIM removes rows and files in {span(left)}" if left > 0 else "JIM removes rows and files soon"
-    again = "" if job.outcome == State.COMPLETED.value else f"; {_again(view, job)}"
+    again = "" if job.outcome == State.COMPLETED.value or not (way := _again(view, job)) else f"; {way}"
     why = view.why(job)
     return Wait(f"finished as {job.outcome}{': ' if why else ''}{why}", f"{kept}{again}", seen=job.updated)
 
@@ -98,7 +98,7 @@ def _again(view: View, job: GridJob) -> str:
         return "it has no local jobs: correct the request and submit it again"
     if again_of(retryable(view.store, job.id), ()):
         return f"`jim retry {job.id}` tries the failed local jobs again"
-    return f"`jim recover {job.id}` writes a request for the work that can never run"
+    return "" if job.is_of_task else f"`jim recover {job.id}` writes a request for the work that can never run"
 
 
 def _keeper(view: View) -> Iterator[Wait]:

@@ -1,0 +1,106 @@
+"""What people are told of tasks that do not go on: what is waited for, and what somebody can do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from jim.model import State, Step
+from jim.reading import task_hindrances, task_waits, waits
+from jim.reading.progress import progress
+from jim.reading.view import View
+from jim.statusdb.task_rows import TaskState
+from tests.unit.tasks.chain import Chain
+from tests.unit.tasks.ground import EVENTS, Ground
+
+
+@pytest.fixture
+def chain(tmp_path, monkeypatch):
+    return Chain(tmp_path, monkeypatch)
+
+
+def view_of(ground: Ground) -> View:
+    return View(ground.site, ground.store, ground.clock)
+
+
+def told(ground: Ground, name: str = "t") -> dict[str, str]:
+    """Return what a task waits for, and what happens next."""
+    return {each.what: each.next for each in task_waits.waits(view_of(ground), ground.task(name))}
+
+
+def hindered(ground: Ground, name: str) -> list[str]:
+    counts = ground.counts("items", name), ground.counts("pieces", name)
+    return [each.words for each in task_hindrances.hindrances(view_of(ground), ground.task(name), *counts)]
+
+
+def events(many: int, size: int, more: str = "") -> str:
+    return f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = {many}, events_per_piece = {size} }} ]
+        {more}
+        """
+
+
+def test_a_wave_that_a_pause_has_ended_was_killed(ground):
+    ground.start(events(6, 2))
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    ground.ask("pause", kill=True)
+    ground.until(lambda: ground.store.grid_job(1).step is Step.FINISHED)
+    job, counts = ground.store.grid_job(1), ground.store.counts(1)
+    assert (counts, job.outcome) == ({State.FAILED_FROZEN: 3}, "killed")
+    assert progress(job, counts) == "frozen: 3 of 3"
+    (wait,) = waits.of_grid_job(view_of(ground), job)
+    assert wait.what == "finished as killed: none of its local jobs counts any more: others do their work"
+    assert "recover" not in wait.next  # it would be refused
+
+
+def test_who_waits_for_a_task_that_waits_is_told_for_what(chain):
+    chain.chain(files=5)
+    chain.until(lambda: len(chain.batch.tasks) == 20)
+    chain.fail("gen")
+    chain.until(lambda: chain.task("gen").state is TaskState.FINISHED)
+    why = "20 promises of gen.gen are broken; `jim task retry gen` or `jim task recover gen` may fulfil them"
+    assert hindered(chain, "merge") == [f"it is fed by reco, which waits, too: {why}"]
+    assert told(chain, "merge")["1 piece waits for promises: 4 of reco promised"].startswith(
+        hindered(chain, "merge")[0]
+    )
+
+
+def test_who_waits_for_promises_of_a_paused_task_is_told_so(chain):
+    chain.chain(files=5)
+    chain.until(lambda: len(chain.batch.tasks) == 20)
+    chain.ask("pause", "gen")
+    chain.ask("pause", "reco")
+    assert "it is fed by reco, which is paused" in hindered(chain, "merge")
+    chain.ask("resume", "reco")
+    assert hindered(chain, "merge") == ["it is fed by reco, which waits, too: it is fed by gen, which is paused"]
+
+
+def test_a_test_that_has_failed_is_to_be_mended(ground):
+    ground.create(events(6, 2))
+    assert "--untested" in told(ground)["task t is configured"]
+    ground.ask("test")
+    ground.until(lambda: bool(ground.work(code=3)) or ground.task().state is TaskState.CONFIGURED)
+    ((what, next_),) = told(ground).items()
+    assert what.startswith("task t is configured: test 1 failed: ")
+    assert next_.startswith("mend that; `jim task create` takes files that have changed")
+
+
+def test_another_file_in_the_place_of_an_output_is_to_be_moved_away(chain):
+    chain.chain(events=2)
+    (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
+    chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
+    (next_,) = (told(chain, "gen")[each] for each in told(chain, "gen") if "other content" in each)
+    assert next_ == "move that file away; it is tried again, at the latest after ten minutes"
+
+
+def test_of_many_waves_the_first_are_told(ground):
+    ground.start(events(16, 2, "release = { at_once = 1, every_seconds = 0 }"))
+
+    for many in range(1, 9):
+        ground.ask("throttle", at_once=many)
+        ground.until(lambda many=many: len(ground.batch.tasks) == many, 5.0)
+    found = [each for each in told(ground) if "wave" in each]
+    assert len(found) == 6
+    assert found[-1] == "3 more waves have not ended"
