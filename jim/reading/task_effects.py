@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -142,7 +143,17 @@ def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
         return f"{named}is open again; {how_many(late, 'late item')}", {"late": late}
     words = "is closed" if verb is TaskVerb.CLOSE else "stays open" if _is_open(known, content) else "is closed already"
     planned = f"{how_many(waiting, 'item')} waited, and {'is' if waiting == 1 else 'are'} planned"
-    return f"{named}{words}; {planned}", {"waited": waiting}
+    left = _not_at_rest(known) if verb is TaskVerb.CLOSE and not named else ""
+    return f"{named}{words}; {planned}{left}", {"waited": waiting}
+
+
+def _not_at_rest(known: Known) -> str:
+    """Tell how many files could not be taken at the last look: they are left out if nothing more may come."""
+    sources = (each for each in known.view.store.sources(known.task.id) if each.waits and not each.closed)
+    files = sum(json.loads(each.waits)["count"] for each in sources)
+    has, them, verb = ("has", "it", "is") if files == 1 else ("have", "them", "are")
+    told = f"; {how_many(files, 'file')} {has} not come to rest, and {verb} left out"
+    return f"{told}; `jim task reopen {known.task.name}` takes {them}" if files else ""
 
 
 TOLD: dict[TaskVerb, Callable[[Known, Content], Told]] = {

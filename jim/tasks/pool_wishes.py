@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from jim.tasks.keeping import Keeper
 from jim.tasks.sources import Found, directory, group_of
 from jim.tasks.sources.directory import Memory
 
+LEFT_AT_ONCE = 500  # files that are left out in one turn of the loop
 GIVEN_UP_FROM = frozenset(
     {ItemState.AVAILABLE, ItemState.PROMISED, ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.FAILED}
 )  # states of items of which nothing is on the way
@@ -49,7 +51,7 @@ def _take_late(keeper: Keeper, task: Task, names: list[str]) -> None:
 
 def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Close a group, or all sources: what waits is planned."""
-    _look_for_empty(keeper, task)
+    _look_once_more(keeper, task)
     if "group" in content:
         close_group(keeper, task, content["group"])
         return ""
@@ -59,21 +61,34 @@ def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     return ""
 
 
-def _look_for_empty(keeper: Keeper, task: Task) -> None:
-    """Let workers list directories: what is still empty there when its group is closed is left out."""
+def _look_once_more(keeper: Keeper, task: Task) -> None:
+    """Let workers list directories: what cannot be taken there when its group is closed is left out."""
     for k, source in enumerate(task.spec["source"]):
         if source["kind"] == "directory":
-            work = partial(directory.look, {**source, "stable_seconds": 0}, Memory(), (), "", keeper.clock.boot())
-            done = partial(_leave_out, keeper, task)
-            keeper.workers.start(Errand(("task empty", task.id, k), work, done, lambda _: None, source=True))
+            work, done = partial(_listed, keeper, task.id, source), partial(_leave_out, keeper, task, k)
+            keeper.workers.start(Errand(("task left", task.id, k), work, done, lambda _: None, source=True))
 
 
-def _leave_out(keeper: Keeper, task: Task, found: Found | None) -> None:
-    if found is None or keeper.store.task(task.id) is None:
+def _listed(keeper: Keeper, task: int, source: Mapping[str, Any]) -> Found:
+    """Return what a directory has that its task does not know. Runs in a worker."""
+    with closing(keeper.store.reader()) as store:
+        known = store.known_items(task)
+        found = directory.look({**source, "stable_seconds": 0}, Memory(), known, "", keeper.clock.boot())
+    return found or Found()
+
+
+def _leave_out(keeper: Keeper, task: Task, k: int, found: Found) -> None:
+    """Leave out what is empty; and, if no look follows, what has not come to rest: some now, the rest by and by."""
+    if keeper.store.task(task.id) is None:
         return
     whole = all(each.closed for each in keeper.store.sources(task.id))
     closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
+    some, found.new = found.new[:LEFT_AT_ONCE], found.new[LEFT_AT_ONCE:]
     pooling.leave_out(keeper, task, [each for each in found.empty if whole or each.grp in closed])
+    pooling.leave_out(keeper, task, some if whole else (), pooling.UNRESTED)
+    found.empty = []
+    if found.new:
+        keeper.workers.later(("task left", task.id, k), partial(_leave_out, keeper, task, k, found))
 
 
 def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
@@ -84,7 +99,7 @@ def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
             keeper.store.set_source(task.id, source.k, closed="")
     for grp in groups:
         _reopen_group(keeper, task, grp)
-        pooling.filled_again(keeper, task, grp)
+        pooling.may_come(keeper, task, grp)
         late = keeper.store.late_items(task.id, grp)
         keeper.store.move_items(task.id, late, ItemState.AVAILABLE)
     _go_on(keeper, task)

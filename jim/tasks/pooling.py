@@ -10,6 +10,7 @@ from jim.tasks.keeping import Keeper
 from jim.tasks.sources import ALL
 
 REMOVED, STALE = "removed since", "stale: it has changed since"
+UNRESTED = "it had not come to rest when its group was closed"
 BACK = frozenset({ItemState.GONE, ItemState.AVAILABLE})
 
 
@@ -75,19 +76,19 @@ def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
     return bool(ready)
 
 
-def leave_out(keeper: Keeper, task: Task, empty: Iterable[NewItem]) -> None:
-    """Leave out files that are still empty when their group is closed; what was known already stays as it is."""
-    new = [each for each in empty if keeper.store.item_named(task.id, each.name) is None]
+def leave_out(keeper: Keeper, task: Task, files: Iterable[NewItem], why: str = EMPTY) -> None:
+    """Leave out files that cannot be taken yet when their group is closed; what was known already stays as it is."""
+    new = [each for each in files if keeper.store.item_named(task.id, each.name) is None]
     keeper.store.add_items(task.id, new, ItemState.LEFT_OUT)
     made = (keeper.store.item_named(task.id, each.name) for each in new)
-    keeper.store.set_items([each.id for each in made if each], note=EMPTY)
+    keeper.store.set_items([each.id for each in made if each], note=why)
 
 
-def filled_again(keeper: Keeper, task: Task, grp: str) -> None:
-    """Let files that were empty when their group was closed be taken once they have content: it is open again."""
+def may_come(keeper: Keeper, task: Task, grp: str) -> None:
+    """Let files that could not be taken when their group was closed be taken once they can: it is open again."""
     left = keeper.store.find_items(task.id, "*", ItemState.LEFT_OUT, -1)
-    empty = [each.id for each in left if each.grp == grp and each.note == EMPTY]
-    keeper.store.move_items(task.id, empty, ItemState.GONE)
+    files = [each.id for each in left if each.grp == grp and each.note in (EMPTY, UNRESTED)]
+    keeper.store.move_items(task.id, files, ItemState.GONE)
 
 
 def close(keeper: Keeper, task: Task, k: int, ended: Iterable[str]) -> None:

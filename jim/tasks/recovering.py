@@ -90,7 +90,8 @@ class Recoveries:
         if task.state is TaskState.FINISHED:
             keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered")
         log.info("task %s: %d failed pieces are replaced by %d", task.name, len(numbers), len(made.pieces))
-        return f"{len(numbers)} failed pieces are replaced by {len(made.pieces)}"
+        were = "failed piece is" if len(numbers) == 1 else "failed pieces are"
+        return f"{len(numbers):,} {were} replaced by {len(made.pieces):,}"
 
 
 def successors_of(old: Mapping[int, Sequence[Part]], new: Sequence[NewPiece], first: int) -> dict[int, list[int]]:

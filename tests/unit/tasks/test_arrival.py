@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jim.reading import task_waits
+from jim.reading import task_effects, task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import TaskVerb
 from tests.unit.tasks.ground import SH
 
 TEXT = """\
@@ -342,6 +343,32 @@ def test_a_test_waits_for_files_that_come_to_rest(ground):
         ground.go(2)
         ground.go(1, 10.0)
     ground.until_state(TaskState.READY, seconds=10.0)
+
+
+def test_a_file_that_has_not_come_to_rest_when_a_person_closes_the_pool_is_told_and_may_still_be_taken(ground):
+    there = Arrival(ground, stable=60)
+    first, path = there.drop("run1_a.raw"), str(there.place / "run1_b.raw")
+    ground.until(lambda: ground.done() == {first: 1} or ground.work(), seconds=10.0)
+    there.drop("run1_b.raw", "half")
+    ground.ask("close")
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert there.states() == {"run1_a.raw": "completed", "run1_b.raw": "left out"}
+    assert there.note("run1_b.raw") == "it had not come to rest when its group was closed"
+    there.drop("run1_b.raw", "all of it")
+    ground.ask("reopen")
+    there.wait(30)
+    assert there.states()["run1_b.raw"] == "gone"  # until it has come to rest
+    there.wait(120)
+    ground.until(lambda: ground.done() == {first: 1, path: 1} or ground.work(), seconds=10.0)
+
+
+def test_closing_tells_of_files_that_have_not_come_to_rest(ground):
+    there = Arrival(ground, stable=60)
+    there.drop("run1_a.raw")
+    there.wait(20)
+    view = View(ground.site, ground.store, ground.clock)
+    words = task_effects.effect(view, TaskVerb.CLOSE, ground.task(), {}).words
+    assert "1 file has not come to rest, and is left out; `jim task reopen t` takes it" in words
 
 
 def test_a_test_of_an_empty_directory_has_nothing_to_test(ground):
