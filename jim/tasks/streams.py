@@ -106,6 +106,13 @@ def files_of(stream: Spec, names: Iterable[str]) -> list[str]:
     return sorted(each for each in meant if each not in described)
 
 
+def shown(streams: Sequence[Spec], names: Sequence[str]) -> list[str]:
+    """Return the names of the files that a check is shown: those of the output pools, or all if there are none."""
+    kept = {file for each in streams for file in files_of(each, names)}
+    told = {file + each["about"] for each in streams if each["about"] for file in files_of(each, names)}
+    return [each for each in names if each in kept | told] if streams else list(names)
+
+
 def missing(streams: Iterable[Spec], names: Sequence[str]) -> str:
     """Return what a piece has promised and not brought; empty: all is there."""
     for each in streams:

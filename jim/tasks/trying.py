@@ -136,7 +136,7 @@ def _tried_as(keeper: Keeper, task: Task, job: GridJob, n: int) -> Tried:
     if why := streams.missing(task.streams, _names(record)):
         return Tried(job.id, f"{job.id}.{n}: {why}")
     place = submission_directory(keeper.site.work / (job.place or str(job.id)), last.k) / f"run.{last.idx}"
-    return Tried(job.id, "", tuple(str(place / name) for name in _names(record)))
+    return Tried(job.id, "", tuple(str(place / name) for name in streams.shown(task.streams, _names(record))))
 
 
 def _names(record: ExitRecord) -> list[str]:

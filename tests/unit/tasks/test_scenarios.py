@@ -1078,6 +1078,20 @@ def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
     assert sent == {(str(kept / "inputs/0/p.sh"),)}
 
 
+@pytest.mark.parametrize(("pool", "shown"), [("d*", {"d.dat", "d.dat.json"}), ("", {"d.dat", "d.dat.json", "stdout"})])
+def test_71_a_check_is_shown_the_files_of_the_output_pools_or_all_if_there_are_none(ground, tmp_path, pool, shown):
+    check = tmp_path / "sane.sh"
+    check.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/shown\n')
+    check.chmod(0o755)
+    ground.brings = lambda _: {"d.dat": b"1", "d.dat.json": b"{}", "stdout": b""}
+    output = f'output = [ {{ name = "d", files = "{pool}", about = ".json" }} ]' if pool else ""
+    text = events(4, 2, f'test = {{ check = ["./sane.sh"], pieces = 1 }}\n{output}')
+    ground.create(text.replace('"$LastEvent"]', '"$LastEvent"], outputs = ["d.*"]'))
+    ground.ask("test")
+    ground.until_state(TaskState.READY)
+    assert {Path(each).name for each in (tmp_path / "shown").read_text().split()} == shown
+
+
 def test_54_a_second_pause_lets_nothing_stay_suspended_for_ever(ground):
     ground.start(events(4, 1))
     ground.until(lambda: len(ground.batch.tasks) == 4)
