@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from jim.model import Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
@@ -261,6 +262,8 @@ def _waves(view: View, task: Task) -> Iterator[Wait]:
         left = sum(count for state, count in counts.items() if not state.final) if counts else wave.size
         verb = "has" if left == 1 else "have"
         of = f"{left:,} of {how_many(wave.size, 'local job')} {verb} not ended" if left else "its outputs are collected"
+        if not left and view.store.grid_job(wave.grid).step is Step.FINISHED:
+            of = "its outputs are still to be stored"
         yield Wait(
             f"wave {wave.w}, grid job {wave.grid}: {of}", f"`jim explain {wave.grid}` tells more", STORED, wave.created
         )

@@ -53,7 +53,7 @@ def throttle_in_words(told: Mapping[str, Any]) -> str:
 
 def eta_in_words(told: Mapping[str, Any]) -> str:
     """Return how long a task still takes, as far as that can be known."""
-    return NO_ETA if told["eta_seconds"] is None else span(round(told["eta_seconds"] / 60) * 60)
+    return NO_ETA if told["eta_seconds"] is None else span(max(1, round(told["eta_seconds"] / 60)) * 60)
 
 
 def part_in_words(told: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.model import State, Step
-from jim.reading import task_hindrances, task_waits, waits
+from jim.reading import task_hindrances, task_waits, task_words, waits
 from jim.reading.progress import progress
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
@@ -93,6 +93,8 @@ def test_another_file_in_the_place_of_an_output_is_to_be_moved_away(chain):
     chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
     (next_,) = (told(chain, "gen")[each] for each in told(chain, "gen") if "other content" in each)
     assert next_ == "move that file away; it is tried again, at the latest after ten minutes"
+    chain.until(lambda: chain.store.grid_job(1).step is Step.FINISHED)
+    assert "wave 1, grid job 1: its outputs are still to be stored" in told(chain, "gen")
 
 
 def test_of_many_waves_the_first_are_told(ground):
@@ -104,3 +106,8 @@ def test_of_many_waves_the_first_are_told(ground):
     found = [each for each in told(ground) if "wave" in each]
     assert len(found) == 6
     assert found[-1] == "3 more waves have not ended"
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(None, "-"), (5, "1 min"), (100, "2 min"), (7_000, "1 h 57 min")])
+def test_what_is_left_is_told_in_minutes(seconds, words):
+    assert task_words.eta_in_words({"eta_seconds": seconds}) == words
