@@ -9,7 +9,7 @@ from typing import Any
 from jim.doors import inbox
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
-from jim.model import Kind, Step, Verb
+from jim.model import Kind, Step, Verb, Witness
 from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.budget import Budget
 from jim.tasks.effects import OLDER
@@ -45,7 +45,7 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
                     {},
                 )
             elif not wave.t and not wave.ending:
-                if job.priority != task.priority:
+                if job.priority != task.priority and not _is_preferred(keeper, job):
                     keeper.store.set_grid_job(job.id, priority=task.priority)
                 _fix(keeper, task, wave, job, wish)
                 _let_follow(keeper, task, job, wish)
@@ -98,6 +98,21 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
             unsettle(keeper, job)
         if able:
             keeper.store.note_task(task.id, "tried again", f"{len(able)} failed piece{'s' * (len(able) != 1)}: {why}")
+
+
+def prefer(keeper: Keeper, task: Task, priority: int) -> None:
+    """Give a task and its waves a priority, also those waves to which a person has given another one before."""
+    keeper.store.set_task(task.id, priority=priority)
+    for wave in keeper.store.live_waves(task.id):
+        with suppress(UnknownJob):  # it gets the priority of its task once the keeper has taken it from the inbox
+            if not wave.t and wave.grid and keeper.store.grid_job(wave.grid).step is not Step.FINISHED:
+                keeper.store.set_grid_job(wave.grid, priority=priority)
+
+
+def _is_preferred(keeper: Keeper, job: GridJob) -> bool:
+    """Tell whether a person has given this wave a priority of its own."""
+    own = keeper.store.own_journal(job.id)
+    return any(each.now == f"{Verb.PRIORITY} requested" and each.witness == Witness.USER.value for each in own)
 
 
 def _fix(keeper: Keeper, task: Task, wave: Wave, job: GridJob, wish: Wish) -> None:

@@ -13,6 +13,7 @@ from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.connecting import in_order
 from jim.tasks.effects import PREFIX, TaskVerb, paused_by_itself, pool_of, refusal, to_retry
+from jim.tasks.ending import prefer
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
 from jim.tasks.recovering import Recoveries
@@ -140,7 +141,7 @@ def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 
 def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
-    keeper.store.set_task(task.id, priority=int(content["priority"]))
+    prefer(keeper, task, int(content["priority"]))
 
 
 def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:

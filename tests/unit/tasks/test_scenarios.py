@@ -129,6 +129,38 @@ def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
         ground.go()
     ground.until(lambda: ground.task().state is TaskState.FINISHED)
     assert ground.counts("pieces") == {"completed": 12}
+    assert (ground.task().throttle["ended"], ground.task().throttle["failed"]) == (12, 0)
+
+
+def test_6_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_once(tmp_path, monkeypatch):
+    """All of it is one transaction: what was done before the kill is undone with it."""
+    from jim.tasks import following
+
+    class Killed(BaseException):
+        pass
+
+    def counted_and_killed(*arguments):
+        counting(*arguments)
+        raise Killed
+
+    counting, ground = following.count_ends, Chain(tmp_path, monkeypatch)
+    ground.chain(events=12, each=1, files=3)
+    ground.until(lambda: len(ground.batch.tasks) == 12)
+    for n, key in enumerate(ground.begin()):
+        ground.end_one(*key, code=3 if n < 5 else 0)
+        if n % 4 == 0:
+            with monkeypatch.context() as patch:
+                patch.setattr(following, "count_ends", counted_and_killed)
+                with pytest.raises(Killed):
+                    ground.go(3)
+            ground.restart()
+        ground.go(3)
+    assert ground.counts("pieces", "gen") == {"completed": 7, "failed": 5}
+    assert (ground.task("gen").throttle["ended"], ground.task("gen").throttle["failed"]) == (12, 5)
+    assert ground.counts("output gen", "gen") == {"stored": 7, "broken": 5}
+    ground.ask("retry", "gen")
+    ground.finish()
+    assert ground.merged() == list(range(1, 13))
 
 
 KILLED_IN_UPGRADE = """
@@ -642,6 +674,7 @@ def test_51_what_failed_is_recovered_exactly_cut_smaller_and_sent_first(ground, 
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == dict.fromkeys(names, 1)
     assert ground.task().outcome == "completed"
+    assert len(ground.seeds) == len(set(ground.seeds)) == 26, "what is recovered has other seeds"
 
 
 def test_51_events_of_failed_pieces_are_recovered_once(ground):
@@ -702,7 +735,8 @@ def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
     assert [each.t for each in ground.store.waves(1)] == [1, 1]
 
 
-def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_path):
+@pytest.mark.parametrize("verb", ["recover", "retry"])
+def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_path, verb):
     a_list(tmp_path, '{"lfn": "/data/big", "events": 100, "size": 7}')
     ground.start(
         """
@@ -721,10 +755,12 @@ def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_pat
     assert ground.items() == {"/data/big": "failed"}
     assert ground.pieces() == ["completed", "completed", "completed", "failed"]
     assert ground.ranges() == [(0, 24), (25, 49), (50, 74)]
-    ground.wish("retry", "1")
+    ground.ask(verb)
     ground.until(lambda: ground.task().state is TaskState.RUNNING)
     ground.until_state(TaskState.FINISHED)
+    assert ground.ranges() == [(0, 24), (25, 49), (50, 74), (75, 99)], "of the same ranges, and only the fourth again"
     assert whole(ground.ranges(), 0, 99)
+    assert ground.pieces()[:3] == ["completed"] * 3
     assert ground.items() == {"/data/big": "completed"}
 
 
@@ -739,6 +775,7 @@ def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_p
     ground.until(lambda: not ground.counts("pieces").get("sent"))
     assert ground.counts("pieces") == {"completed": 1, "ready": 49}
     assert ground.counts("items") == {"completed": 1, "acquired": 49}
+    assert (ground.task().throttle["ended"], ground.task().throttle["failed"]) == (1, 0), "what it ends is no failure"
     (wave,) = ground.store.waves(1)
     assert ground.store.counts(wave.grid) == {State.COMPLETED: 1, State.FAILED_FROZEN: 19}
     ground.wish("retry", str(wave.grid))
@@ -879,6 +916,8 @@ def test_63_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_pa
     ground.restart()
     ground.until(lambda: ground.task().state is TaskState.PAUSED, seconds=20.0)
     assert ground.task().reason == "the status DB is older than its requests"
+    assert ground.counts("items") == {"acquired": 1}
+    assert ground.counts("pieces")["sent"] == 3, "they stay in their wave"
     ground.ask("resume")
     assert "only 'jim task cancel t' is possible" in ground.journal()[-1]
     ground.go(20, 20.0)
@@ -911,6 +950,12 @@ def on_wave(ground, tmp_path):
     ("verb", "target", "more", "words"),
     [
         ("resplit", "1.0", {"parameters": {}}, "1.0 is piece t/0: use 'jim task recover t'"),
+        (
+            "recover",
+            "1",
+            {},
+            "1 is wave 1 of task t: use 'jim task recover t'; 'jim retry 1' tries again what has failed",
+        ),
         ("edit", "1", {"changes": {}}, "1 is wave 1 of task t: use 'jim task fix t'"),
         ("remove", "1", {}, "1 is wave 1 of task t: use 'jim task remove t' once the task has ended"),
         ("force", "1.1", {"to": "completed", "reason": "x"}, "1.1 is piece t/1: force is not possible"),
@@ -951,7 +996,28 @@ def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
     assert ground.done() == {"a": 1, "b": 1, "c": 1}
 
 
-def test_70_suspend_resume_and_priority_of_a_wave_are_followed(ground):
+def test_70_a_priority_of_a_wave_is_followed_until_the_task_gets_another_one(ground):
+    ground.start(events(8, 2, "priority = 3\nrelease = { at_once = 2, every_seconds = 0 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    assert ground.store.grid_job(1).priority == 3
+    inbox.wish(ground.site.state, "priority", "1", priority=7, by="alice, by the command line")
+    ground.go(2)
+    assert ground.store.grid_job(1).priority == 7
+    ground.batch.start("1", 1)
+    ground.go(10, 20.0)
+    ground.restart()
+    ground.end()
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    ground.go(3)
+    assert [job.priority for job in ground.store.grid_jobs()] == [7, 3], "the task leaves alone what a person has said"
+    ground.ask("priority", priority=5)
+    ground.go(3)
+    assert [job.priority for job in ground.store.grid_jobs()] == [5, 5]
+    ground.until_state(TaskState.FINISHED)
+    assert whole(ground.ranges(), 1, 8)
+
+
+def test_70_suspend_and_resume_of_a_wave_are_followed(ground):
     ground.start(events(8, 2))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.wish("suspend", "1")
