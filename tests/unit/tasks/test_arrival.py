@@ -165,6 +165,9 @@ def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
     assert there.states() == {"run1_a.raw": "acquired"}
     (source,) = ground.store.sources(1)
     assert source.since
+    told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
+    (away,) = [each for each in told if "cannot be looked at" in each.what]
+    assert (away.next, away.seen) == ("it is looked at again; no item changes meanwhile", source.since)
     assert ("No such file" in source.reason) if how == "away" else ("another directory" in source.reason)
     if how == "another":
         there.place.rmdir()
@@ -264,6 +267,27 @@ def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
     ground.ask("throttle", at_once=3)
     there.end()
     assert ground.done() == {path: 1}
+
+
+@pytest.mark.parametrize("content", ["old", "longer than before"])
+def test_67_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable(ground, content):
+    there = Arrival(ground, more="at_once = 0")
+    path = there.drop("run1_a.raw", "old")
+    there.wait(80)
+    Path(path).unlink()
+    there.wait(100)
+    assert (there.states(), ground.pieces()) == ({"run1_a.raw": "gone"}, ["taken back"])
+    there.drop("run1_a.raw", content)
+    there.wait(40)
+    assert there.states() == {"run1_a.raw": "gone"}, "it has to rest first"
+    there.wait(60)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    assert ground.store.item_named(1, path).size == len(content)
+    ground.ask("throttle", at_once=3)
+    there.end()
+    assert (ground.done(), there.note("run1_a.raw")) == ({path: 1}, "")
+    sent = [ground.store.local_job(wave.grid, 0).piece.files for wave in ground.store.waves(1)]
+    assert sent == [(path,)], "never the piece with the old size"
 
 
 def test_67_a_file_that_has_changed_after_it_was_done_is_stale(ground):

@@ -9,6 +9,8 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.model import State
+from jim.reading import task_waits
+from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks import planning
 from tests.unit.tasks.chain import RECO, RUN, Chain
@@ -49,6 +51,41 @@ def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files
     assert [ground.words(key)[2].count(",") for key in ground.batch.tasks if ground.words(key)[1] == "reco"] == [4]
 
 
+def test_23_few_pieces_are_released_a_minute_after_the_last_wave_and_none_before_its_last_file_is_there(ground):
+    text = ground.text()
+    head, reco, tail = text.partition('[[task]]\nname = "reco"')
+    ground.start(head + reco + tail.replace("every_seconds = 0", "every_seconds = 60", 1), "gen", "reco", "merge")
+    ground.until(lambda: len(ground.batch.tasks) == 20)
+    runs = sorted(ground.begin(), key=lambda key: int(ground.words(key)[2]))
+
+    def brought(many):
+        for _ in range(many):
+            ground.end_one(*runs.pop(0))
+        ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 20 - len(runs))
+        ground.go(3)
+
+    def sent():
+        return ground.counts("pieces", "reco").get("sent", 0)
+
+    brought(4)
+    ground.go(12, 10.0)
+    assert sent() == 0, "its fifth file is not there"
+    brought(1)
+    assert sent() == 1, "nothing of it is on the way"
+    ground.go(1, 10.0)
+    brought(5)
+    ground.go(1, 45.0)
+    ground.go(3)
+    assert sent() == 1, "one piece is few: others may come within the minute"
+    ground.go(1, 6.0)
+    ground.go(3)
+    assert sent() == 2
+    for key in runs:
+        ground.end_one(*key)
+    ground.finish()
+    assert ground.merged() == list(range(1, 41))
+
+
 ONE = "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865"
 
 
@@ -61,6 +98,15 @@ def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_ret
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"waiting": 1, "completed": 1})
     assert ground.store.item_named(ground.task("reco").id, "gen/1").there == -1
     assert ground.task("gen").state is TaskState.FINISHED
+    reco, view = ground.task("reco"), View(ground.site, ground.store, ground.clock)
+    p = ground.pieces("reco").index("waiting")
+    told = [(each.what, each.next) for each in task_waits.of_piece(view, reco, ground.store.piece(reco.id, p))]
+    assert told == [
+        (
+            "it waits for gen/1, promised by piece gen/1, which is failed: exit 3",
+            "`jim task retry gen` or `jim task recover gen` may fulfil it",
+        )
+    ]
     ground.ask("retry", "gen")
     ground.until(lambda: ground.store.item_named(ground.task("reco").id, "gen/1").there == 0)
     ground.finish()
@@ -153,6 +199,27 @@ def test_33_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
 
 
 @pytest.mark.parametrize("promises", [True, False])
+def test_33_a_group_is_merged_while_nothing_of_the_others_has_ended(ground, promises):
+    ground.chain(events=30, campaigns=3, promises=promises)
+    ground.until(lambda: len(ground.batch.tasks) == 15)
+
+    def others_hang():
+        ground.begin()
+        for key, task in list(ground.batch.tasks.items()):
+            if task.state is State.RUNNING and not (ground.words(key)[1] == "gen" and int(ground.words(key)[2]) > 10):
+                ground.end_one(*key)
+        return ground.merged()
+
+    ground.until(others_hang, 2.0)
+    assert ground.merged() == list(range(1, 11))
+    assert ground.counts("pieces", "gen") == {"completed": 5, "sent": 10}
+    assert ground.counts("pieces", "merge").get("sent", 0) == 0, "in no wave before"
+    ground.finish()
+    assert ground.merged() == list(range(1, 31))
+    assert len(list(ground.stores["merge"].iterdir())) == 3
+
+
+@pytest.mark.parametrize("promises", [True, False])
 def test_68_a_recovery_upstream_opens_a_group_that_was_merged(ground, promises):
     ground.chain(events=20, promises=promises, broken="fail")
     ground.until(lambda: len(ground.batch.tasks) == 10)
@@ -188,10 +255,17 @@ def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_sta
 
     monkeypatch.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
     ground.go(2, 10.0)
-    assert not is_over(ground.keeper, ground.store.grid_job(ground.store.waves(ground.task("gen").id)[0].grid))
+    first = ground.store.grid_job(ground.store.waves(ground.task("gen").id)[0].grid)
+    assert not is_over(ground.keeper, first)
     ground.ask("remove", "gen")
     why = "gen feeds 'reco', which is not finished; finish or cancel that first"
     assert f"remove changes nothing: {why}" in ground.journal("gen")
+    ground.ask("resume", "reco")
+    ground.finish()
+    (place,) = (Path(each.place) for each in ground.store.outputs_of(ground.task("merge").id, 0))
+    assert sorted(map(int, place.read_text().split())) == list(range(1, 11))
+    ground.go(2, 10.0)
+    assert is_over(ground.keeper, first), "nothing reads them any more"
 
 
 def test_what_was_there_before_a_task_is_caught_up_with(ground, monkeypatch):
@@ -444,3 +518,34 @@ def test_33_a_piece_that_is_taken_back_upstream_splits_no_merge(ground):
     ground.finish()
     assert ground.counts("pieces", "merge") == {"taken back": 1, "completed": 1}
     assert ground.merged() == [3, 4, 5, 6, 7, 8]
+
+
+def test_55_a_cancelled_task_keeps_what_is_stored_and_those_that_it_feeds_are_told(ground):
+    ground.chain(events=20)
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    first, *_ = ground.begin()
+    ground.end_one(*first)
+    ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 1)
+    stored = {path.name: path.read_text() for path in ground.stores["gen"].iterdir()}
+    ground.ask("remove", "gen")
+    assert ground.journal("gen")[-1] == "remove changes nothing: gen has 9 pieces on the way; cancel it first"
+    ground.ask("pause", "reco")  # it is told all the same, and until then it is still fed
+    ground.ask("cancel", "gen")
+    ground.until(lambda: ground.task("gen").state is TaskState.CANCELLED, 5.0)
+    assert not any(task.state in (State.RUNNING, State.SUBMITTED) for task in ground.batch.tasks.values())
+    assert ground.counts("pieces", "gen") == {"completed": 1, "failed": 9}
+    ground.ask("remove", "gen")
+    why = "gen feeds 'reco', which is not finished; finish or cancel that first"
+    assert ground.journal("gen")[-1] == f"remove changes nothing: {why}"
+    ground.ask("resume", "reco")
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED, 5.0)
+    reco = ground.task("reco").id
+    assert all(
+        each.reason.endswith(" will not be fulfilled: task gen was cancelled")
+        for each in ground.store.failed_pieces(reco)
+    )
+    assert ground.counts("pieces", "reco") == {"failed": 2}
+    ground.ask("remove", "gen")
+    assert [each.name for each in ground.store.tasks()] == ["reco", "merge"]
+    assert {path.name: path.read_text() for path in ground.stores["gen"].iterdir()} == stored
+    assert [*stored.values()] == ["1\n2\n"]

@@ -70,6 +70,23 @@ def test_check_tells_what_waits_and_what_would_be_refused(ground, jim, tmp_path,
     assert (told["waiting"], told["refused"]) == ({"1": 1}, "")
 
 
+@pytest.mark.parametrize(("arguments", "fails"), [("$InputFiles", True), ("$Piece", False)])
+def test_check_tells_which_piece_has_a_comma_in_its_list_of_names(ground, jim, tmp_path, arguments, fails):
+    names = a_list(tmp_path, "/d/0", "/d/1", "/d/2", "/d/a,b", "/d/c,d")
+    text = f'[[task]]\nname = "f"\n{SH.replace("$InputFiles", arguments)}\nsource = [ {{ list = "{names}" }} ]\n'
+    text += 'split = { splitter = "FileBased", parameters = { files_per_job = 2 } }\n'
+    code, told = jim("check", ground.write(text))
+    why = (
+        "piece 1 would fail: $InputFiles parts names by commas, and '/d/a,b' has a comma: rename the file, "
+        "or let each piece have one file (files_per_job=1)"
+    )
+    refused = [why] if fails else []
+    lines = " ".join(told.split()).split("refused: ")[1:]
+    assert (code, lines) == (0, refused)
+    (whole,) = json.loads(jim("check", ground.write(text), "--json")[1])
+    assert [bool(each["refused"]) for each in whole["pieces"]] == [False, fails, False], "one file alone may have one"
+
+
 def test_check_tells_that_a_name_is_taken(ground, jim):
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
