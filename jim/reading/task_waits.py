@@ -18,9 +18,7 @@ from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, PieceRow, PieceState, Source, Task, TaskState
 from jim.tasks.crowding import MOST_WAVES, is_crowded
-from jim.tasks.effects import FAILED
 from jim.tasks.room import Room, first_of_others
-from jim.tasks.streams import OTHER_CONTENT
 from jim.tasks.throttle import in_words
 
 STORED = "the status DB"
@@ -33,7 +31,8 @@ NEXT = {
     TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
-MEND = "mend that; `jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
+AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
+KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
@@ -45,7 +44,7 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
     if task.state in NEXT:
         words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
-        next_ = MEND if task.reason.startswith(f"test {task.tests} {FAILED}") else NEXT[task.state]
+        next_ = AGAIN if task.state is TaskState.CONFIGURED and task.tests else NEXT[task.state]
         yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
     if task.state is TaskState.TESTING:
         yield from _test(view, task)
@@ -81,15 +80,9 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
     some = not_kept(view, task, TROUBLES + 1)
     for each in some[:TROUBLES]:
-        yield Wait(each, _kept_later(each), STORED)
+        yield Wait(each, KEPT_LATER, STORED)
     if len(some) > TROUBLES:
         yield Wait("more outputs cannot be kept", "they are tried again", STORED)
-
-
-def _kept_later(trouble: str) -> str:
-    """Return what becomes of an output that could not be kept so far."""
-    way = "move that file away; " if trouble.endswith(OTHER_CONTENT) else ""
-    return f"{way}it is tried again, at the latest after ten minutes"
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
@@ -291,7 +284,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait(f"it is {piece.state.value}{why}", _after(task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:
-            yield Wait(told := trouble(task, output), _kept_later(told), STORED)
+            yield Wait(trouble(task, output), KEPT_LATER, STORED)
 
 
 def _after(task: Task, piece: PieceRow, local: str) -> str:

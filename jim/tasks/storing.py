@@ -160,7 +160,7 @@ def _is_there(output: Output, target: Path) -> bool:
         if same and hashlib.file_digest(file, "sha256").hexdigest() == output.sha256:
             sync_directory(target.parent)
             return True
-    raise JimError(f"{target} {streams.OTHER_CONTENT}")
+    raise JimError(f"{target} is there with other content")
 
 
 def _kept(keeper: Keeper, task: Task, kept: Sequence[Kept]) -> None:

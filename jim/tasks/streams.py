@@ -17,7 +17,6 @@ Spec = Mapping[str, Any]
 ANY = "any"
 VARIABLES = ("Task", "Piece", "Group", "Name")  # in `as`
 EXPECTED = ("events",)
-OTHER_CONTENT = "is there with other content"  # why an output is not stored, until a person moves that file away
 PROBE = "x"  # a name that stands for any part of a pattern
 
 

@@ -84,7 +84,7 @@ def test_a_test_that_has_failed_is_to_be_mended(ground):
     ground.until(lambda: bool(ground.work(code=3)) or ground.task().state is TaskState.CONFIGURED)
     ((what, next_),) = told(ground).items()
     assert what.startswith("task t is configured: test 1 failed: ")
-    assert next_.startswith("mend that; `jim task create` takes files that have changed")
+    assert next_.startswith("`jim task create` takes files that have changed, and `jim task test t`")
 
 
 def test_another_file_in_the_place_of_an_output_is_to_be_moved_away(chain):
@@ -92,7 +92,9 @@ def test_another_file_in_the_place_of_an_output_is_to_be_moved_away(chain):
     (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
     chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
     (next_,) = (told(chain, "gen")[each] for each in told(chain, "gen") if "other content" in each)
-    assert next_ == "move that file away; it is tried again, at the latest after ten minutes"
+    assert (
+        next_ == "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
+    )
     chain.until(lambda: chain.store.grid_job(1).step is Step.FINISHED)
     assert "wave 1, grid job 1: its outputs are still to be stored" in told(chain, "gen")
 
