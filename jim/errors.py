@@ -155,7 +155,7 @@ def in_words(error: ValueError | OSError) -> str:
     return "a number has more than 4,300 digits" if "int_max_str_digits" in str(error) else str(error)
 
 
-def words_of(error: Exception) -> str:
+def words_of(error: BaseException) -> str:
     """Return any error in words for a log: what it is about, and what is wrong."""
     if isinstance(error, JimError):
         return str(error)

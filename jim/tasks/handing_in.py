@@ -9,7 +9,7 @@ from typing import Any
 
 from jim.doors import inbox
 from jim.errand import Errand
-from jim.errors import JimError
+from jim.errors import JimError, words_of
 from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
 from jim.tasks.keeping import Keeper, ask_again, start
@@ -78,7 +78,7 @@ def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
 
 def _refused(keeper: Keeper, task: Task, wave: Wave, error: BaseException) -> None:
     """Pause a task whose request is refused; its pieces are ready again. A full disk is waited for."""
-    words = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+    words = words_of(error)
     log.error("task %s: wave %d cannot be handed in: %s", task.name, wave.w, words)
     if isinstance(error, OSError):
         keeper.store.set_wave(wave, reason=words)

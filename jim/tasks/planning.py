@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from jim.errand import Errand
-from jim.errors import JimError
+from jim.errors import words_of
 from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskState
 from jim.tasks.cutting import Cut, Pool, cut, end_of, ranges
 from jim.tasks.keeping import Keeper, ask_again
@@ -167,7 +167,7 @@ def _settle(keeper: Keeper, task: Task, group: Group, made: Cut, used: set[int],
 
 def _failed(keeper: Keeper, task: Task, error: BaseException) -> None:
     """Pause a task whose items the splitter cannot split; what passes is tried again."""
-    words = str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"
+    words = words_of(error)
     log.error("task %s cannot be planned: %s", task.name, words)
     if isinstance(error, OSError):
         return

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from jim.command import run
 from jim.errand import Errand
-from jim.errors import JimError
+from jim.errors import words_of
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import GridJob
 from jim.model import State
@@ -150,7 +150,7 @@ def _checked(check: Sequence[str], tried: Sequence[Tried]) -> list[str]:
 
 
 def _not_checked(keeper: Keeper, task: Task, error: BaseException) -> None:
-    _judge(keeper, task, [str(error) if isinstance(error, JimError) else f"{type(error).__name__}: {error}"])
+    _judge(keeper, task, [words_of(error)])
 
 
 def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:

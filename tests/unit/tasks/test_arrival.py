@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from jim.reading import task_effects, task_waits
+from jim.reading.task_facts import sums
+from jim.reading.task_words import inputs_in_words
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
@@ -439,9 +441,12 @@ def test_18_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
     Path(path).rename(f"{path}.away")
     there.wait(100)
     assert (there.states(), there.note("run1_a.raw")) == ({"run1_a.raw": "completed"}, "removed since")
+    view = View(ground.site, ground.store, ground.clock)
+    assert inputs_in_words(sums(view, ground.task())._asdict()) == "1 removed since", "counted, and not stale"
     Path(f"{path}.away").rename(path)
     there.wait(30)
     assert there.note("run1_a.raw") == ""
+    assert inputs_in_words(sums(view, ground.task())._asdict()) == ""
     there.end()
     assert ground.done() == {path: 1}
 

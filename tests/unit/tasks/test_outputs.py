@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadRequest
+from jim.reading import task_waits
+from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import Ground, a_list, whole
 
@@ -216,6 +218,8 @@ def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
         ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 6)
         reasons = {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
         assert reasons == {f"{store}: No space left on device"}
+        told = [each.what for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())]
+        assert f"output gen of piece t/0 is not stored: {store}: No space left on device" in told
         ground.go(5, 5.0)
         ground.restart()
     assert stored(store) == {}

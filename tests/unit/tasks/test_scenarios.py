@@ -5,6 +5,7 @@ Exactly once is judged by the diary of the payloads; what must always hold is lo
 
 from __future__ import annotations
 
+import errno
 import signal
 import sqlite3
 import subprocess
@@ -220,6 +221,26 @@ def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
             [each for each in ground.ranges() if 100 * n < each[0] <= 100 * n + 100], 100 * n + 1, 100 * n + 20
         )
     assert len(ground.seeds) == len(set(ground.seeds))
+
+
+def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch):
+    def full(*_arguments, **_more):
+        raise OSError(errno.ENOSPC, "No space left on device", "/state/inbox")
+
+    ground.create(events(8, 2))
+    with monkeypatch.context() as patch:
+        patch.setattr("jim.tasks.handing_in.inbox.deposit", full)
+        ground.ask("start", untested=True)
+        ground.until(lambda: ground.store.waves(1))
+        ground.go(20, 5.0)
+        view = View(ground.site, ground.store, ground.clock)
+        assert "wave 1 is to be handed in: /state/inbox: No space left on device" in waits_of(view, ground.task())
+        ground.restart()
+        ground.go(5, 5.0)
+        assert (ground.task().state, ground.counts("pieces")) == (TaskState.RUNNING, {"sent": 4})
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert whole(ground.ranges(), 1, 8)
+    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves(1)[0].grid]
 
 
 def test_11_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
