@@ -90,6 +90,13 @@ def _is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
     return bool(items) and all(each.state is ItemState.DROPPED for each in items)
 
 
+def written(value: Any) -> str:
+    """Write a value of a wish as a person would."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={written(each)}" for name, each in value.items())
+    return ", ".join(map(written, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def as_named(program: str) -> str:
     """Return how people know a program: of a kept copy the name alone, for the rest of its path says nothing."""
     path = Path(program)

@@ -12,7 +12,7 @@ from jim.errors import UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.connecting import in_order
-from jim.tasks.effects import PREFIX, TaskVerb, paused_by_itself, pool_of, refusal, to_retry
+from jim.tasks.effects import PREFIX, TaskVerb, paused_by_itself, pool_of, refusal, to_retry, written
 from jim.tasks.ending import prefer
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
@@ -62,7 +62,7 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
 
 def _told(content: Mapping[str, Any]) -> str:
     more = ((name, value) for name, value in content.items() if name not in ("verb", "target", "by") and value)
-    return ", ".join(name if value is True else f"{name} {value}" for name, value in more)[:500]
+    return ", ".join(name if value is True else f"{name} {written(value)}" for name, value in more)[:500]
 
 
 def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
@@ -134,7 +134,7 @@ def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     number = keeper.store.add_fix(task.id, content["changes"])
-    told = ", ".join(f"{name} {value}" for name, value in content["changes"].items())
+    told = ", ".join(f"{name} {written(value)}" for name, value in content["changes"].items())
     keeper.store.note_task(task.id, f"fix {number}", told)
     if task.state in (TaskState.CONFIGURED, TaskState.READY) and task.tested:
         keeper.store.set_task(task.id, state=TaskState.CONFIGURED, tested="", reason=f"fix {number} is not tested yet")

@@ -18,6 +18,7 @@ from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
 from jim.statusdb.task_rows import PieceState, Task, TaskState
 from jim.tasks.checks import sample
+from jim.tasks.effects import written
 from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
 from jim.tasks.waves import fixed
 from jim.work.splitters import find
@@ -93,7 +94,8 @@ def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) 
     """Return the number of a fix, what it changes, and how many pieces it reaches."""
     fixes = view.store.fixes(task.id)
     before = fixed(task.spec, fixes.values())["request"]
-    told = (f"{name} {before.get(name, 'none')} → {value}" for name, value in content.get("changes", {}).items())
+    changes = content.get("changes", {}).items()
+    told = (f"{name} {written(before.get(name, 'none'))} → {written(value)}" for name, value in changes)
     words = (
         f"fix {len(fixes) + 1}: {', '.join(told)}; for further attempts of {how_many(reached, 'piece')}, and later ones"
     )

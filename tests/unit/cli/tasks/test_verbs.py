@@ -334,6 +334,9 @@ def test_a_fix_says_what_it_changes_and_what_it_cannot(ground, jim):
     told = "mc: fix 1: memory_mb none → 50; for further attempts of 4 pieces, and later ones\n"
     assert jim("fix", "mc", "memory_mb=50") == (0, told)
     assert jim("fix", "mc", "memory_mb=60")[1].startswith("mc: fix 2: memory_mb 50 → 60; ")
+    gentle = 'environment={"MODE": "gentle", "NICE": "5"}'
+    assert jim("fix", "mc", gentle)[1].startswith("mc: fix 3: environment none → MODE=gentle, NICE=5; ")
+    ground.until(lambda: "environment MODE=gentle, NICE=5" in jim("show", "mc")[1])
     words = "jim: inputs: mc runs; what may change now: limits, priority, fixes, items (jim task fix --help)\n"
     assert jim("fix", "mc", 'inputs=["x"]') == (2, words)
     assert jim("fix", "mc", "memory_mb=0")[0] == 2
