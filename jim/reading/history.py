@@ -143,7 +143,7 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
         return []
     records = view.store.records_of_completed(job.id, LOOKED_AT)
     taken = [each for each in map(times_of, records) if each]
-    wall = [seconds for seconds, _ in taken if seconds > 0]
+    wall = [seconds for seconds, _ in taken] if any(seconds for seconds, _ in taken) else []
     share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
     told = [spread("run time", "s", wall), spread("CPU share", "%", share)]
     if job.events_per_job:

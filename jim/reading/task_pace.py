@@ -123,10 +123,12 @@ def spreads(view: View, task: Task) -> list[Spread]:
     taken = [
         (each, events) for record, events in view.store.task_records(task.id, LOOKED_AT) if (each := times_of(record))
     ]
-    wall = [(seconds, cpu, events) for (seconds, cpu), events in taken if seconds > 0]
+    wall = [(seconds, cpu, events) for (seconds, cpu), events in taken]
+    if not any(seconds for seconds, *_ in wall):
+        return []
     told = [
         spread("seconds per event", "s", [seconds / events for seconds, _, events in wall if events]),
         spread("run time", "s", [seconds for seconds, *_ in wall]),
-        spread("CPU share", "%", [100 * cpu / seconds for seconds, cpu, _ in wall]),
+        spread("CPU share", "%", [100 * cpu / seconds for seconds, cpu, _ in wall if seconds > 0]),
     ]
     return [each for each in told if each]

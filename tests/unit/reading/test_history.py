@@ -64,6 +64,19 @@ def test_78_quartiles_are_those_of_the_exit_records(home: Home) -> None:
     ]
 
 
+def test_payloads_of_no_second_count_in_the_quartiles_of_run_time(home: Home) -> None:
+    home.add(size=5)
+    home.send(*range(5))
+    view = View(home.site, home.store)
+    for n, seconds in enumerate((0, 0, 0, 4, 8)):
+        told = RECORD.format(cpu=seconds * 0.5, up=f"up {seconds}.0\n", ended="11:00:00")
+        home.store.set_attempt(1, 1, n + 1, record=told, verdict="completed")
+        home.move(n, State.COMPLETED)
+    found = {each.what: (each.quartiles, each.of) for each in spreads(view, view.grid_job(1))}
+    assert found["run time"] == ((0, 0, 4), 5)
+    assert found["CPU share"] == ((50, 50, 50), 2)
+
+
 def test_quartiles_of_memory_are_of_those_whose_memory_was_measured(home: Home) -> None:
     home.add(size=5)
     home.send(*range(5))
