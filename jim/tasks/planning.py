@@ -9,6 +9,7 @@ from itertools import chain
 
 from jim.errand import Errand
 from jim.errors import words_of
+from jim.files import passes
 from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskState
 from jim.tasks.cutting import Cut, Pool, cut, end_of, ranges
 from jim.tasks.keeping import Keeper, ask_again
@@ -169,6 +170,6 @@ def _failed(keeper: Keeper, task: Task, error: BaseException) -> None:
     """Pause a task whose items the splitter cannot split; what passes is tried again."""
     words = words_of(error)
     log.error("task %s cannot be planned: %s", task.name, words)
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and passes(error):
         return
     keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=f"cannot be planned: {words}")

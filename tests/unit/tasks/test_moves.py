@@ -285,6 +285,25 @@ def test_a_slow_plan_that_comes_to_nothing_is_made_again(ground, tmp_path, monke
     assert ground.done() == {"/data/1": 1, "/data/2": 1, "/data/3": 1}
 
 
+def test_a_splitter_that_lacks_a_file_of_its_own_pauses_its_task(ground, tmp_path, monkeypatch):
+    """Nobody would learn from a task that waits for pieces, again and again, what is lacking."""
+    cut, lacking = planning.cut, [FileNotFoundError(2, "No such file or directory", "/site/runs.json")]
+
+    def cannot(*about):
+        if lacking:
+            raise lacking[0]
+        return cut(*about)
+
+    monkeypatch.setattr(planning, "cut", cannot)
+    ground.start(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{a_list(tmp_path, "/data/1")}" }} ]\n')
+    ground.until_state(TaskState.PAUSED)
+    assert ground.task().reason == "cannot be planned: /site/runs.json: No such file or directory"
+    lacking.clear()
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {"/data/1": 1}
+
+
 def test_turns_of_many_tasks_are_shared_out_among_rounds(ground, tmp_path, monkeypatch):
     a_list(tmp_path, closed=False)
     texts = (f'[[task]]\nname = "t{n}"\n{SH}\nsource = [ {{ list = "names.txt" }} ]\n' for n in range(4))
