@@ -144,7 +144,7 @@ def _looks(store: Store, place: Path, files: int) -> Iterator[Figure]:
     numbers = [each.id for each in store.known_items(1)]
     for first in range(0, files, STORED_AT_ONCE):
         store.move_items(1, numbers[first : first + STORED_AT_ONCE], ItemState.COMPLETED)
-    memory = directory.Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns))
+    memory = directory.Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns), listed=Clock().boot())
     listed = directory.look(told, memory, store.known_items(1), "", Clock().boot())
     if listed is not None:
         raise RuntimeError("a directory that is at rest was listed")
