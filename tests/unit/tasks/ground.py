@@ -20,6 +20,17 @@ SH = 'request = { job_type = "executable", executable = "/bin/echo", arguments =
 EVENTS = 'request = { job_type = "executable", executable = "/bin/echo", arguments = ["$FirstEvent", "$LastEvent"] }'
 
 
+def events(many: int, size: int, more: str = "") -> str:
+    """Write a task of events."""
+    return f"""
+        [[task]]
+        name = "t"
+        {EVENTS}
+        source = [ {{ events = {many}, events_per_piece = {size} }} ]
+        {more}
+        """
+
+
 class Ground(World):
     """A state directory with tasks."""
 

@@ -28,20 +28,10 @@ from jim.statusdb.task_rows import TaskState, WaveState
 from tests.formats import TO_FORMAT_12
 from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.chain import Chain
-from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, whole
+from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, events, whole
 
 TEN = [f"/data/{n}" for n in range(10)]
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def events(many: int, size: int, more: str = "") -> str:
-    return f"""
-        [[task]]
-        name = "t"
-        {EVENTS}
-        source = [ {{ events = {many}, events_per_piece = {size} }} ]
-        {more}
-        """
 
 
 def files(place, *names: str, size: int = 1, closed: bool = True, more: str = "") -> str:

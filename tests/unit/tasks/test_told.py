@@ -10,7 +10,7 @@ from jim.reading.progress import progress
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.chain import Chain
-from tests.unit.tasks.ground import EVENTS, Ground
+from tests.unit.tasks.ground import Ground, events
 
 
 @pytest.fixture
@@ -30,16 +30,6 @@ def told(ground: Ground, name: str = "t") -> dict[str, str]:
 def hindered(ground: Ground, name: str) -> list[str]:
     counts = ground.counts("items", name), ground.counts("pieces", name)
     return [each.words for each in task_hindrances.hindrances(view_of(ground), ground.task(name), *counts)]
-
-
-def events(many: int, size: int, more: str = "") -> str:
-    return f"""
-        [[task]]
-        name = "t"
-        {EVENTS}
-        source = [ {{ events = {many}, events_per_piece = {size} }} ]
-        {more}
-        """
 
 
 def test_a_wave_that_a_pause_has_ended_was_killed(ground):
