@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
+from jim.reading.task_words import noun_of_items
 from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of as pool_of_output
@@ -118,7 +119,8 @@ def _waiting(known: Known) -> Iterator[tuple[str, int]]:
 
 def _remove(known: Known, _: Content) -> Told:
     items, pieces = sum(known.facts.items.values()), known.task.next_piece
-    words = f"is forgotten: {how_many(items, 'item')}, {how_many(pieces, 'piece')}"
+    noun = noun_of_items(campaigns=known.task.spec["split"]["splitter"] is None)
+    words = f"is forgotten: {how_many(items, noun)}, {how_many(pieces, 'piece')}"
     return words, {"items": items, "pieces": pieces}
 
 

@@ -19,6 +19,11 @@ def state_in_words(told: Mapping[str, Any]) -> str:
     return f"{told['state']}: {told['outcome']}" if told["outcome"] else str(told["state"])
 
 
+def noun_of_items(*, campaigns: bool) -> str:
+    """Return what the items of a task are called: those of a task that makes events are its campaigns."""
+    return "campaign" if campaigns else "item"
+
+
 def items_in_words(told: Mapping[str, Any]) -> str:
     """Return how many items there are, and how many of them wait or are not taken; of events, how many campaigns."""
     counts: Mapping[str, int] = told["items"]

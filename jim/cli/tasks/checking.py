@@ -13,6 +13,7 @@ from jim.clock import Clock
 from jim.errors import BadRequest
 from jim.reading.quantities import how_many
 from jim.reading.task_facts import what_of
+from jim.reading.task_words import noun_of_items
 from jim.reading.view import add_json, look
 from jim.site import file as site_file
 from jim.site.file import Site
@@ -64,6 +65,7 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
         {
             "what": what_of(source),
             "fed": source["kind"] == "task",
+            "events": source["kind"] == "events",
             "items": len(each.new),
             "closed": each.closed,
             "waits": dict(each.unstable),
@@ -144,9 +146,10 @@ def _say(record: Mapping[str, Any]) -> None:
         say(plain(record["refused"]), "  refused: ")
     for each in record["sources"]:
         _say_source(each)
+    noun = noun_of_items(campaigns=any(each["events"] for each in record["sources"]))
     for grp, count in record["groups"].items():
         if grp:
-            say(f"{plain(grp)}: {how_many(count, 'item')}", "  group: ")
+            say(f"{plain(grp)}: {how_many(count, noun)}", "  group: ")
     if record["pieces"] or not all(each["fed"] for each in record["sources"]):
         _say_pieces(record["pieces"])
     for grp, count in record["waiting"].items():
@@ -160,7 +163,8 @@ def _say_source(source: Mapping[str, Any]) -> None:
         say(f"fed by {plain(source['what'])}: what that brings is split as it comes", "  source: ")
         return
     state = "closed" if source["closed"] else "open"
-    say(f"{plain(source['what'])}: {how_many(source['items'], 'item')}, {state}", "  source: ")
+    count = how_many(source["items"], noun_of_items(campaigns=source["events"]))
+    say(f"{plain(source['what'])}: {count}, {state}", "  source: ")
     for name, why in list(source["waits"].items())[:PIECES_SHOWN]:
         say(f"{plain(name)}: {plain(why)}", "    waits: ")
 

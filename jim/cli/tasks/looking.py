@@ -100,7 +100,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         ("state", with_more(state, told["reason"])),
         ("file", f"{plain(told['file'])}{', which differs from what runs' if told['file_differs'] else ''}"),
         ("tested", "; ".join([_tested(told), *told["test"]["measured"]])),
-        ("items", counted((state, count) for state, count in told["items"].items()) or "none yet"),
+        (_items_head(told), counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
         ("on the way", _way(told)),
         ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
@@ -109,7 +109,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
     rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in told["outputs"].items()]
     facts(rows)
     _say_sources(told["sources"])
-    _say_groups(told["groups"])
+    _say_groups(told["groups"], _items_head(told))
     for each in told["failures"]:
         say(f"{how_many(each['times'], 'piece')}: {plain(each['reason'])} (as {each['example']})", "failed: ")
     for number, changes in told["fixes"].items():
@@ -171,7 +171,11 @@ def _say_sources(sources: Iterable[Mapping[str, Any]]) -> None:
         say(with_local_times(plain(task_words.source_in_words(each))), "source: ")
 
 
-def _say_groups(groups: Sequence[Mapping[str, Any]]) -> None:
+def _items_head(told: Mapping[str, Any]) -> str:
+    return f"{task_words.noun_of_items(campaigns=told['campaigns'])}s"
+
+
+def _say_groups(groups: Sequence[Mapping[str, Any]], items: str) -> None:
     if len(groups) < 2 and not any(each["group"] for each in groups):
         return
     rows = (
@@ -183,7 +187,7 @@ def _say_groups(groups: Sequence[Mapping[str, Any]]) -> None:
         )
         for each in groups
     )
-    table(("group", "items", "pieces", "closed"), rows)
+    table(("group", items, "pieces", "closed"), rows)
 
 
 def _show(arguments: argparse.Namespace) -> int:

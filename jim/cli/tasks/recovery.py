@@ -55,9 +55,11 @@ def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, A
     reasons = grouped([Alike(Reason(each.kind, {}, each.reason), 1) for each, _, _ in failed])
     told = {plain(each.words): each.times for each in reasons[:REASONS_TOLD]}
     others = sum(each.times for each in reasons[REASONS_TOLD:])
+    events = sum(each.record["events"][1] for each, _, _ in failed) if task.spec["split"]["splitter"] is None else None
     return {
         "replaced": [each.p for each, _, _ in failed],
         "items": len({part.item for *_, parts in failed for part in parts}),
+        **({} if events is None else {"events": events}),
         "reasons": told | ({"other reasons": others} if others else {}),
         "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
         "becomes": len(list(cut_again(task.spec["split"], failed, content, view.site))),
@@ -68,8 +70,9 @@ def say_recovery(found: Mapping[str, Any]) -> None:
     """Print what has failed, and what would become of it."""
     pieces, completed = len(found["replaced"]), found["completed"]
     told = counted((f"× {reason}", count) for reason, count in found["reasons"].items())
+    of = how_many(found["events"], "event") if "events" in found else how_many(found["items"], "item")
     say(
-        f"failed: {how_many(pieces, 'piece')}, {how_many(found['items'], 'item')} ({told}); "
+        f"failed: {how_many(pieces, 'piece')}, {of} ({told}); "
         f"{how_many(completed, 'completed piece')} {'is' if completed == 1 else 'are'} left alone"
     )
     given = ", ".join(f"{name} {value}" for name, value in found["wish"].get("attributes", {}).items())

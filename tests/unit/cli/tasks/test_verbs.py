@@ -34,9 +34,9 @@ def test_check_looks_and_hands_in_nothing(ground, jim):
     assert code == 0
     assert told.splitlines() == [
         "mc",
-        "  source: events 1 to 10: 2 items, closed",
-        "  group: 1: 1 item",
-        "  group: 2: 1 item",
+        "  source: events 1 to 10: 2 campaigns, closed",
+        "  group: 1: 1 campaign",
+        "  group: 2: 1 campaign",
         "piece  group  items",
         "0      1      events 1 to 3",
         "1      1      events 4 to 5",
@@ -92,7 +92,7 @@ def test_check_tells_that_a_name_is_taken(ground, jim):
     jim("start", "mc", "--untested")
     told = jim("check", ground.write(TEXT.replace("= 10,", "= 11,")))[1].splitlines()
     assert told[1].startswith("  refused: task.name: task 'mc' runs since ")
-    assert jim("check", "mc")[1].splitlines()[1] == "  source: events 1 to 10: 2 items, closed"
+    assert jim("check", "mc")[1].splitlines()[1] == "  source: events 1 to 10: 2 campaigns, closed"
 
 
 def test_a_task_goes_from_its_file_to_its_end(ground, jim):
@@ -138,7 +138,7 @@ def test_a_task_goes_from_its_file_to_its_end(ground, jim):
         "events 1-5   1      completed",
         "events 6-10  2      completed",
     ]
-    assert jim("remove", "mc") == (0, "mc: is forgotten: 2 items, 4 pieces\n")
+    assert jim("remove", "mc") == (0, "mc: is forgotten: 2 campaigns, 4 pieces\n")
     assert jim("status", "mc")[0] == 4
 
 
@@ -278,9 +278,10 @@ def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
     ground.end()
     ground.until(lambda: ground.task("mc").state is TaskState.FINISHED)
     told = [
-        "failed: 1 piece, 1 item (1 × exit 3); 3 completed pieces are left alone",
+        "failed: 1 piece, 3 events (1 × exit 3); 3 completed pieces are left alone",
         "becomes: 3 pieces, with memory_mb 50 (for these alone)",
     ]
+    assert "\ncampaigns    1 completed, 1 failed\n" in jim("status", "mc")[1]
     words = ["mc", "events_per_piece=1", "memory_mb=50"]
     for at in range(4):  # options may stand anywhere
         assert jim("recover", *words[:at], "--dry-run", *words[at:])[1].splitlines() == told
