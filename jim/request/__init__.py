@@ -36,6 +36,7 @@ JDL = re.compile(
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
 TWO_LINES = "contains a line break, but must be one line"
+IN_A_FILE = ": write the text into a file, and name that file in inputs"
 # These variables would change how JIM's own programs or the dynamic linker behave, not only the payload.
 FORBIDDEN_VARIABLES, FORBIDDEN_BEGINNINGS = ("PATH", "IFS", "ENV", "BASH_ENV", "SHELL"), ("JIM_", "LD_")
 KIND_NAMES = {
@@ -250,7 +251,8 @@ def _check_text(name: str, value: Any, depth: int = 0) -> None:
     """Refuse characters that no batch system, shell or file can carry safely in one line."""
     if isinstance(value, str):
         if not value.isprintable() and (odd := re.search(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]", value)):
-            raise _at(name, TWO_LINES if odd[0] in "\r\n" else f"contains the character {odd[0]!r}: remove it")
+            lines = TWO_LINES + IN_A_FILE * name.startswith(("argument", "environment"))  # texts for a payload
+            raise _at(name, lines if odd[0] in "\r\n" else f"contains the character {odd[0]!r}: remove it")
         if len(value) > 8192 and len(value.encode()) > 32_768:
             raise _at(name, f"the text has {len(value):,} characters; the limit is 32,768 bytes")
     elif isinstance(value, list | dict):
@@ -281,12 +283,9 @@ def _parts(name: str, value: list[Any] | dict[str, Any]) -> Iterator[tuple[str, 
     """Return every text and number in a list or a table."""
     if _is_harmless(value):
         return
-    if isinstance(value, list):
-        yield from ((name, each) for each in value)
-    else:
-        for key, each in value.items():
-            yield name, key
-            yield f"{name}.{key}", each
+    yield from ((name, each) for each in value)  # of a table, its names
+    if isinstance(value, dict):
+        yield from ((f"{name}.{key}", each) for key, each in value.items())
 
 
 def _check_range(name: str, value: float, declared: Attribute) -> None:

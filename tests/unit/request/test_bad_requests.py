@@ -134,7 +134,7 @@ def test_so_is_json_and_toml(refusal, language, text, words):
         ("toml", A + '§"wall seconds" = 3', "'wall seconds': unknown attribute"),
         ("toml", A + '[§environment]\nA = "b"\nLD_PRELOAD = "b"', "environment: a request may not set LD_PRELOAD"),
         ("toml", A + "[ §environment ]\nA = 3", "environment: expected a table of texts"),
-        ("toml", A + '§environment.A = "a\\nb"', "environment.A: contains a line break"),
+        ("toml", A + '§environment.A = "a\\nb"', "must be one line: write the text into a file"),
         ("toml", A + "[§tool.x]\na = 3", "'tool': unknown attribute"),
         ("toml", A + "[[§inputfiles]]\nlfn = 'a'", "'inputfiles': unknown attribute"),
         ("toml", A + "splitter = 'FileBased'\n[[§input_files]]\nlfn = '/a'\nevnts = 3", "file '/a'.evnts: unknown"),
