@@ -28,11 +28,21 @@ class BrokenPromises(Chains):
         values = (source.task, source.upstream, source.stream, broken, limit)
         return [Unfulfilled(*row) for row in self.db.execute(sql, values)]
 
-    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
-        """Return the items in no piece that a task has only promised."""
+    def unfulfilled_of_removed(self, task: int, limit: int) -> list[Unfulfilled]:
+        """Return pieces that wait for what a task has promised that was removed since."""
         sql = (
-            "SELECT i.id FROM item i INDEXED BY item_promised JOIN output o ON o.id = i.output "
-            "WHERE i.task = ? AND i.state = 'promised' AND o.task = ? LIMIT ?"
+            "SELECT p.p, i.name, '' FROM piece p INDEXED BY piece_waiting JOIN task t ON t.id = p.task "
+            "JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
+            "WHERE p.task = ? AND p.state = 'waiting' AND p.p < t.next_piece AND i.output = -1 AND i.there < 1 "
+            "GROUP BY p.p ORDER BY p.p LIMIT ?"
+        )
+        return [Unfulfilled(*row) for row in self.db.execute(sql, (task, limit))]
+
+    def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
+        """Return the items in no piece that a task has only promised, or one that was removed since."""
+        sql = (
+            "SELECT i.id FROM item i INDEXED BY item_promised LEFT JOIN output o ON o.id = i.output "
+            "WHERE i.task = ? AND i.state = 'promised' AND (o.task = ? OR i.output = -1) LIMIT ?"
         )
         return [number for (number,) in self.db.execute(sql, (task, upstream, limit))]
 

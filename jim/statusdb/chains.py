@@ -280,6 +280,12 @@ class Chains(Waves):
             those = [each for p in numbers for each in self.outputs_of(task, p)]
             self._fulfil(each for each in those if each.state is OutputState.VERIFIED and each.todo is Todo.NOTHING)
 
+    def ready_again(self, task: int, attempts: Mapping[int, int], reason: str) -> None:
+        """Let pieces be released once more; those of which something is only promised wait for that."""
+        with self.transaction():
+            super().ready_again(task, attempts, reason)
+            self._count_missing(task, list(attempts))
+
     def take_back(self, task: int, numbers: Iterable[int]) -> None:
         """Take back pieces; what is only promised is so again."""
         those = list(numbers)

@@ -305,8 +305,11 @@ class TaskStore(Protocol):
     def unfulfilled(self, source: Source, *, broken: bool, limit: int) -> list[Unfulfilled]:
         """Return pieces that wait for what a source has promised: what is broken, or all that is not there."""
 
+    def unfulfilled_of_removed(self, task: int, limit: int) -> list[Unfulfilled]:
+        """Return pieces that wait for what a task has promised that was removed since."""
+
     def promised_items(self, task: int, upstream: int, limit: int) -> list[int]:
-        """Return the items in no piece that a task has only promised."""
+        """Return the items in no piece that a task has only promised, or one that was removed since."""
 
     def any_unfulfilled(self, task: int, note: str) -> bool:
         """Tell whether promised items of a task were dropped with a note that begins so."""

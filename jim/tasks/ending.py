@@ -69,12 +69,12 @@ def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
 
 
 def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow], done: str) -> None:
-    """Try failed pieces again; by itself none that a person has cancelled."""
+    """Try failed pieces again; by itself none that a person has cancelled, or that lack a promised file."""
     why = "a person asked" if done == "retry" else "the bad time is over"
     if pieces and all(each.again == EATEN for each in pieces):
         why = "a black hole has eaten them"
     able = [each for each in pieces if each.kind is not Kind.NOT_MADE]
-    able = [each for each in able if each.again == WANTED or each.kind is not Kind.CANCELLED]
+    able = [each for each in able if each.again == WANTED or each.kind not in (Kind.CANCELLED, Kind.BROKEN)]
     grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
     jobs: dict[int, GridJob] = {}
     for w in {each.wave for each in able} & grids.keys():
@@ -89,6 +89,7 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
         attempts = {
             each.p: freeze(keeper, each, "it lacks outputs; its piece is released again") for each in not_brought
         }
+        attempts |= {each.p: 0 for each in able if each.kind is Kind.BROKEN}  # they wait for their promises again
         keeper.store.ready_again(task.id, attempts, "")
         for w, job in jobs.items():
             numbers = [each.n for each in able if each.wave == w and each.p not in attempts]

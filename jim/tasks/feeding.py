@@ -6,6 +6,7 @@ What was there before a task is caught up with by looks. A group is closed once 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 from jim.model import Kind
@@ -20,6 +21,7 @@ from jim.statusdb.task_rows import (
     Source,
     Task,
     TaskState,
+    Unfulfilled,
 )
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
@@ -112,24 +114,30 @@ def give_up(keeper: Keeper, task: Task) -> None:
             continue
         upstream = keeper.store.task(source.upstream)
         if upstream is None or upstream.state is TaskState.CANCELLED:
-            name = task.spec["source"][source.k]["task"]
-            _end(keeper, task, source, f"will not be fulfilled: task {name} was cancelled", broken=False)
+            why = f"task {task.spec['source'][source.k]['task']} was {'cancelled' if upstream else 'removed'}"
+            _end(keeper, task, _in_vain(keeper, task, source, upstream), f"will not be fulfilled: {why}")
             items = keeper.store.promised_items(task.id, source.upstream, AT_ONCE)
-            note = f"{NOT_FULFILLED}: task {name} was cancelled"
-            keeper.store.move_items(task.id, items, ItemState.DROPPED, note=note)
+            keeper.store.move_items(task.id, items, ItemState.DROPPED, note=f"{NOT_FULFILLED}: {why}")
         elif task.spec["source"][source.k]["when_broken"] == FAIL and _any_broken(keeper, source):
-            _end(keeper, task, source, "is broken", broken=True)
+            _end(keeper, task, keeper.store.unfulfilled(source, broken=True, limit=AT_ONCE), "is broken", told=True)
 
 
 def _any_broken(keeper: Keeper, source: Source) -> bool:
     return bool(keeper.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.BROKEN))
 
 
-def _end(keeper: Keeper, task: Task, source: Source, why: str, *, broken: bool) -> None:
-    found = keeper.store.unfulfilled(source, broken=broken, limit=AT_ONCE)
-    told = [
-        (each.p, f"promise {each.item} {why}{f': {each.reason}' if each.reason and broken else ''}") for each in found
-    ]
-    keeper.store.move_pieces(task.id, [Ended(p, PieceState.FAILED, words, Kind.BROKEN) for p, words in told])
+def _in_vain(keeper: Keeper, task: Task, source: Source, upstream: Task | None) -> list[Unfulfilled]:
+    """Return pieces that wait for a task that was cancelled or removed."""
+    if upstream is None:
+        return keeper.store.unfulfilled_of_removed(task.id, AT_ONCE)
+    return keeper.store.unfulfilled(source, broken=False, limit=AT_ONCE)
+
+
+def _end(keeper: Keeper, task: Task, found: Sequence[Unfulfilled], why: str, *, told: bool = False) -> None:
+    """Let pieces fail that wait for promises; with the reason of each promise, if that is to be told."""
+    words = (
+        (each.p, f"promise {each.item} {why}{f': {each.reason}' if each.reason and told else ''}") for each in found
+    )
+    keeper.store.move_pieces(task.id, [Ended(p, PieceState.FAILED, each, Kind.BROKEN) for p, each in words])
     if found:
         log.warning("task %s: %d pieces have failed: a promise %s", task.name, len(found), why)

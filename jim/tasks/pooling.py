@@ -11,6 +11,7 @@ from jim.tasks.sources import ALL
 
 REMOVED, STALE = "removed since", "stale: it has changed since"
 UNRESTED = "it had not come to rest when its group was closed"
+DO_NOTHING = frozenset({PieceState.TAKEN_BACK, PieceState.REPLACED})  # what others have instead is looked at with them
 BACK = frozenset({ItemState.GONE, ItemState.AVAILABLE})
 
 
@@ -65,7 +66,7 @@ def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
     while new:
         more = {p for each in new for p in keeper.store.pieces_with(each)} - pieces
         rows = [keeper.store.piece(task.id, p) for p in more]
-        live = [each for each in rows if each and each.state is not PieceState.TAKEN_BACK]
+        live = [each for each in rows if each and each.state not in DO_NOTHING]
         if any(each.state not in UNSENT for each in live):
             return False
         pieces |= more

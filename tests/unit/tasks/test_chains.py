@@ -167,6 +167,57 @@ def test_28_promises_of_a_cancelled_task_fail_the_pieces_that_wait(ground):
     assert ground.task("merge").outcome == "with failures"
 
 
+def _one_of_ten_is_there(ground):
+    """Let one piece of the first task complete, and cancel the others."""
+    ground.chain(events=20)
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    first, *_ = ground.begin()
+    ground.end_one(*first)
+    ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 1)
+    ground.ask("cancel", "gen")
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED, 5.0)
+
+
+@pytest.mark.parametrize("verb", ["retry", "recover"])
+def test_28_what_waits_anew_for_a_removed_task_fails_again(ground, verb):
+    _one_of_ten_is_there(ground)
+    ground.ask("remove", "gen")
+    ground.ask(verb, "reco")
+    pieces = [0, 1] if verb == "retry" else [2, 3]
+    reasons = [f"promise gen/{n} will not be fulfilled: task gen was removed" for n in (1, 5)]
+    reco = ground.task("reco").id
+    ground.until(
+        lambda: (
+            [(each.p, each.reason) for each in ground.store.failed_pieces(reco)] == [*zip(pieces, reasons, strict=True)]
+        )
+    )
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
+
+
+def test_28_what_is_left_of_a_piece_can_be_done_once_the_rest_is_given_up(ground):
+    _one_of_ten_is_there(ground)
+    ground.ask("drop", "reco", items=[f"gen/{n}" for n in range(1, 10)], reason="gen was cancelled")
+    ground.ask("recover", "reco")
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("completed") == 1, 5.0)
+    ground.ask("drop", "merge", items=["reco/1"], reason="gen was cancelled")
+    ground.finish()
+    assert ground.merged() == [1, 2]
+
+
+def test_27_a_piece_that_lacked_a_promise_waits_for_it_again_after_a_retry(ground):
+    ground.chain(events=20, broken="fail")
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 1)
+    ground.ask("retry", "gen")
+    ground.until(lambda: ground.counts("output gen", "gen").get("promised"))
+    ground.ask("retry", "reco")
+    assert ground.counts("pieces", "reco").get("waiting") == 1
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+
+
 def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
     text = ground.text(events=10, each=2, files=5, promises=True)
     text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)

@@ -1196,6 +1196,19 @@ def test_51_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
     assert {name for name, state in ground.items().items() if state == "dropped"} == set(TEN[:3])
 
 
+def test_51_a_file_of_a_recovered_piece_can_be_given_up_before_that_is_sent(ground, tmp_path):
+    ground.start(files(tmp_path, *TEN[:4], size=2))
+    ground.until_state(TaskState.FINISHED, code=3)
+    ground.ask("throttle", at_once=0)
+    ground.ask("recover")
+    ground.until(lambda: ground.counts("pieces") == {"replaced": 2, "ready": 2})
+    ground.ask("drop", items=[TEN[0]], reason="broken")
+    assert ground.journal()[-1] == "drop: 1 of 1 dropped"
+    ground.ask("throttle", at_once=9)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == dict.fromkeys(TEN[1:4], 1)
+
+
 def test_a_clock_that_is_set_back_lets_nothing_wait_longer(ground, tmp_path):
     day = 86_400.0
     names = [f"/data/{n:02}" for n in range(12)]
