@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
 from jim.reading.task_facts import not_kept, what_of
+from jim.reading.task_promises import MAY_FULFIL, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Source, Task, TaskState
@@ -53,8 +54,10 @@ def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
     if not count:
         return ""
     verb, them = ("is", "it") if count == 1 else ("are", "them")
-    again = f"`jim task retry {upstream.name}` or `jim task recover {upstream.name}` may fulfil {them}"
-    return f"{how_many(count, 'promise')} of {what_of(spec)} {verb} broken; {again}"
+    again = f"; {MAY_FULFIL.format(task=upstream.name)} {them}"
+    if not may_be_tried_again(view, upstream):
+        again = f", and no retry of {upstream.name} fulfils {them}"
+    return f"{how_many(count, 'promise')} of {what_of(spec)} {verb} broken{again}"
 
 
 def upstream_idle(view: View, source: Source) -> str:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jim.model import Step
+from jim.model import Kind, Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import failures, not_kept, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
+from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again, missing, of_failed
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
@@ -21,7 +22,6 @@ from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.room import Room, first_of_others
 from jim.tasks.throttle import in_words
 
-STORED = "the status DB"
 TROUBLES = 5  # outputs of which people are told
 NEXT = {
     TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start --untested {name}` begins without",
@@ -68,10 +68,15 @@ def _failures(view: View, task: Task) -> Iterator[Wait]:
     again = (
         f"`jim task retry {task.name}` tries them again as they are; `jim task recover {task.name}` makes new pieces"
     )
+    if found and not may_be_tried_again(view, task):
+        again = "nothing tries them again: all their items were dropped"
     for each in found[:TROUBLES]:
         verb = "has" if each.times == 1 else "have"
         why = f": {each.reason}" if each.reason else ""
-        yield Wait(f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})", again, STORED)
+        what = f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})"
+        example = view.store.piece(task.id, each.example)
+        other = EXPLAINS.format(task=task.name, p=each.example) if example and example.kind is Kind.BROKEN else ""
+        yield Wait(what, other or again, STORED)
     if more := others + sum(each.times for each in found[TROUBLES:]):
         yield Wait(f"{how_many(more, 'more piece')} {'has' if more == 1 else 'have'} failed", again, STORED)
 
@@ -225,25 +230,6 @@ def _items_promised(view: View, task: Task, count: int) -> Wait:
     return Wait(what, again or "pieces are planned as more is promised, or once their group is closed", STORED)
 
 
-def _missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
-    """Name the promises that a piece waits for."""
-    items = view.store.items(task.id, waiting.record.get("files", ()))
-    missing = [each for each in items.values() if each.there < 1]
-    for item in missing[:TROUBLES]:
-        output = view.store.output(item.output)
-        upstream = view.store.task(output.task) if output else None
-        if output is None or upstream is None:
-            continue
-        by = view.store.piece(output.task, output.p)
-        why = f": {by.reason}" if by and by.reason else ""
-        piece = f"piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
-        what = f"it waits for {item.name}, promised by {piece}"
-        again = f"`jim task retry {upstream.name}` or `jim task recover {upstream.name}` may fulfil it"
-        yield Wait(what, again if item.there < 0 else "it is ready once all of its files are there", STORED)
-    if len(missing) > TROUBLES:
-        yield Wait(f"it waits for {len(missing) - TROUBLES:,} more files", "likewise", STORED)
-
-
 def _waves(view: View, task: Task) -> Iterator[Wait]:
     live = [wave for wave in view.store.live_waves(task.id) if not wave.t]
     for wave in live[:TROUBLES]:
@@ -273,7 +259,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
     elif piece.state is PieceState.SENT:
         yield Wait(f"wave {piece.wave} is to be handed in", "the keeper hands it in", STORED)
     elif piece.state is PieceState.WAITING:
-        yield from _missing(view, task, piece)
+        yield from missing(view, task, piece)
     elif piece.state is PieceState.READY:
         next_ = (
             "it is released as the throttle allows" if task.state is TaskState.RUNNING else f"the task is {task.state}"
@@ -281,14 +267,16 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait("it is ready", next_, STORED)
     else:
         why = f": {piece.reason}" if piece.reason else ""
-        yield Wait(f"it is {piece.state.value}{why}", _after(task, piece, local), STORED)
+        yield Wait(f"it is {piece.state.value}{why}", _after(view, task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:
             yield Wait(trouble(task, output), KEPT_LATER, STORED)
 
 
-def _after(task: Task, piece: PieceRow, local: str) -> str:
+def _after(view: View, task: Task, piece: PieceRow, local: str) -> str:
     """Return what becomes of a piece that has ended."""
+    if piece.state is PieceState.FAILED and (told := of_failed(view, task, piece)):
+        return told
     if piece.state is PieceState.FAILED and task.state in MAY_RETRY:
         recover = f"`jim task recover {task.name}` makes new pieces of all that has failed"
         return f"`jim retry {local}` tries it again as it is; {recover}" if local else recover

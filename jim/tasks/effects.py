@@ -82,10 +82,11 @@ def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
     """
     words, failed = content.get("reason", ""), store.failed_pieces(task.id)
     meant = [each for each in failed if not words or has_words(words, each.reason)]
-    return [each.p for each in meant if not _is_given_up(store, task, each)][: content.get("most")]
+    return [each.p for each in meant if not is_given_up(store, task, each)][: content.get("most")]
 
 
-def _is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
+def is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
+    """Tell whether a person has given up all items of a piece: nothing tries it again."""
     items = store.items(task.id, piece.record.get("files", ())).values()
     return bool(items) and all(each.state is ItemState.DROPPED for each in items)
 

@@ -67,6 +67,61 @@ def test_who_waits_for_promises_of_a_paused_task_is_told_so(chain):
     assert hindered(chain, "merge") == ["it is fed by reco, which waits, too: it is fed by gen, which is paused"]
 
 
+def told_of(ground: Ground, name: str, p: int) -> list[str]:
+    """Return what happens next with a piece."""
+    task = ground.task(name)
+    return [each.next for each in task_waits.of_piece(view_of(ground), task, ground.store.piece(task.id, p))]
+
+
+def test_promises_of_a_cancelled_task_can_only_be_given_up(chain):
+    chain.chain(events=20)
+    chain.until(lambda: len(chain.batch.tasks) == 10)
+    first, *_ = chain.begin()
+    chain.end_one(*first)
+    chain.until(lambda: chain.counts("output gen", "gen").get("stored") == 1)
+    chain.ask("cancel", "gen")
+    chain.until(lambda: chain.task("reco").state is TaskState.FINISHED, 5.0)
+    failed = "2 pieces have failed: promise * will not be fulfilled: task gen was cancelled (as reco/0)"
+    assert told(chain, "reco")[failed] == "`jim task explain reco/0` tells what can be done"
+    drop = "`jim task drop reco gen/1 gen/2 gen/3 … --reason WHY` gives them up"
+    assert told_of(chain, "reco", 0) == [f"{drop}; then `jim task recover reco` makes a new piece of the others"]
+    assert told_of(chain, "reco", 1) == [
+        "nothing brings its files any more; `jim task drop reco gen/5 gen/6 gen/7 … --reason WHY` gives them up"
+    ]
+    assert hindered(chain, "merge") == ["2 promises of reco.reco are broken, and no retry of reco fulfils them"]
+    assert told_of(chain, "merge", 0) == [f"`jim task explain reco/{p}` tells what can be done" for p in (0, 1)]
+
+
+def test_promises_whose_files_were_dropped_can_only_be_given_up(chain):
+    chain.chain(events=20)
+    chain.until(lambda: chain.fail("reco") or chain.counts("pieces", "reco").get("failed") == 2, 5.0)
+    chain.ask("drop", "reco", items=[f"gen/{n}" for n in range(5)], reason="bad")
+    failed = "2 pieces have failed: exit 3 (as reco/0)"
+    assert told(chain, "reco")[failed].startswith("`jim task retry reco` tries them again")
+    again = "`jim task retry reco` or `jim task recover reco` may fulfil"
+    assert hindered(chain, "merge") == [f"2 promises of reco.reco are broken; {again} them"]
+    drop = "nobody will bring it; `jim task drop merge reco/0 --reason WHY` gives it up"
+    assert told_of(chain, "merge", 0) == [f"{drop}, and what is left of its piece is planned again", f"{again} it"]
+    chain.ask("drop", "reco", items=[f"gen/{n}" for n in range(5, 10)], reason="bad")
+    assert told_of(chain, "reco", 0) == ["nothing more happens: all its items were dropped"]
+    assert told(chain, "reco")[failed] == "nothing tries them again: all their items were dropped"
+    assert hindered(chain, "merge") == ["2 promises of reco.reco are broken, and no retry of reco fulfils them"]
+
+
+def test_a_piece_that_lacked_a_broken_promise_waits_again_once_that_is_mended(chain):
+    chain.chain(events=20, broken="fail")
+    chain.until(lambda: len(chain.batch.tasks) == 10)
+    chain.begin()
+    chain.batch.finish("1", 2, code=3)
+    chain.until(lambda: chain.work() or chain.counts("pieces", "reco").get("failed") == 1)
+    again = "`jim task retry reco` lets it wait for its files again"
+    mends = "`jim task retry gen` or `jim task recover gen` may fulfil it"
+    assert told_of(chain, "reco", 0) == [f"{mends}; then {again}"]
+    chain.ask("retry", "gen")
+    chain.until(lambda: chain.work() or chain.counts("output gen", "gen") == {"stored": 10})
+    assert told_of(chain, "reco", 0) == [again]
+
+
 def test_a_test_that_has_failed_is_to_be_mended(ground):
     ground.create(events(6, 2))
     assert "--untested" in told(ground)["task t is configured"]
