@@ -12,7 +12,8 @@ from jim.model import Reason, State
 from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
 from jim.reading.view import View
 from jim.statusdb.asked import TaskFailures
-from jim.statusdb.task_rows import Output, PieceState, Source, Task, Todo, Wave
+from jim.statusdb.outputs import pool_of
+from jim.statusdb.task_rows import Output, OutputState, PieceState, Source, Task, Todo, Wave
 
 MOST_READ = 10_000  # failed pieces whose reasons are grouped
 PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored"}
@@ -129,6 +130,16 @@ def streams(view: View, task: Task) -> list[Stream]:
         )
         for each in task.streams
     ]
+
+
+def to_come(view: View, source: Source) -> tuple[int, int]:
+    """Return how many outputs of the task before are still promised, and how many are still to be stored."""
+    upstream = view.store.task(source.upstream) if source.upstream else None
+    if upstream is None:
+        return 0, 0
+    counts = view.store.task_counts(upstream.id, pool_of(source.stream))
+    stored = any(each["store"] for each in upstream.streams if each["name"] == source.stream)
+    return counts.get(OutputState.PROMISED, 0), counts.get(OutputState.VERIFIED, 0) if stored else 0
 
 
 def not_kept(view: View, task: Task, limit: int) -> list[str]:

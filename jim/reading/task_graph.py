@@ -8,9 +8,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from jim.reading.tasks import facts, pieces_of
 from jim.reading.view import View
-from jim.statusdb.task_rows import PieceState, Task
+from jim.statusdb.outputs import pool_of
+from jim.statusdb.task_rows import OutputState, PieceState, Task
 
-THERE, PROMISED, BROKEN = ("verified", "stored"), ("promised",), ("broken",)  # states of outputs
+STATES = OutputState.PROMISED, OutputState.VERIFIED, OutputState.STORED, OutputState.BROKEN
 WIDE, HIGH, ACROSS, DOWN, EDGE = 200, 64, 260, 40, 12  # of boxes, and between them
 MARGIN = 10  # of the words in a box
 NARROW, NARROW_WIDE, BROAD, BROAD_WIDE, USUAL_WIDE = "fijlrt-", 6, "mw", 14, 9  # bold letters of names, in the drawing
@@ -83,9 +84,11 @@ def _box(view: View, task: Task) -> Box:
 
 
 def _arrow(view: View, start: Task, end: str, stream: str) -> Arrow:
-    counts = view.store.task_counts(start.id, f"output {stream}")
-    told = [sum(counts.get(state, 0) for state in states) for states in (THERE, PROMISED, BROKEN)]
-    return Arrow(start.name, end, stream, *told)
+    counts = view.store.task_counts(start.id, pool_of(stream))
+    stored = any(each["store"] for each in start.streams if each["name"] == stream)
+    promised, verified, there, broken = (counts.get(each, 0) for each in STATES)
+    there, promised = (there, promised + verified) if stored else (there + verified, promised)
+    return Arrow(start.name, end, stream, there, promised, broken)
 
 
 def as_text(found: Graph) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
-from jim.reading.task_facts import not_kept, what_of
+from jim.reading.task_facts import not_kept, to_come, what_of
 from jim.reading.task_promises import MAY_FULFIL, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of
@@ -63,7 +63,7 @@ def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
 def upstream_idle(view: View, source: Source) -> str:
     """Return that the task which fills a source brings nothing as it is; empty: it goes on."""
     upstream = view.store.task(source.upstream) if source.upstream else None
-    if upstream is None or not (not source.closed or _promised(view, source)):
+    if upstream is None or (source.closed and not any(to_come(view, source))):
         return ""
     fed = f"it is fed by {upstream.name}, which"
     if upstream.state in IDLE:
@@ -71,11 +71,6 @@ def upstream_idle(view: View, source: Source) -> str:
     counts = (view.store.task_counts(upstream.id, what) for what in ("items", "pieces"))
     first = next((each.words for each in hindrances(view, upstream, *counts) if each.kind != "items"), "")
     return f"{fed} waits, too: {first}" if first else ""
-
-
-def _promised(view: View, source: Source) -> int:
-    """Return how many outputs of the task before are still promised."""
-    return view.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.PROMISED, 0)
 
 
 def waiting_items(count: int, split: Mapping[str, Any]) -> str:

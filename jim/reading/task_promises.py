@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from jim.model import Kind
 from jim.reading.before_submission import Wait
+from jim.reading.task_facts import trouble
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task
 from jim.tasks.effects import OVER, is_given_up
@@ -64,7 +65,9 @@ def missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
         by = view.store.piece(output.task, output.p)
         why = f": {by.reason}" if by and by.reason else ""
         piece = f"piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
-        yield Wait(f"it waits for {item.name}, promised by {piece}", _of_waiting(view, task, item), STORED)
+        unstored = f"; {trouble(upstream, output)}" if output.reason else "; its file is to be stored"
+        what = f"it waits for {item.name}, promised by {piece}{unstored if output.todo else ''}"
+        yield Wait(what, _of_waiting(view, task, item), STORED)
     if len(lacking) > PROMISES:
         yield Wait(f"it waits for {len(lacking) - PROMISES:,} more files", "likewise", STORED)
 

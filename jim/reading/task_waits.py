@@ -10,14 +10,24 @@ from jim.model import Kind, Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
-from jim.reading.task_facts import failures, not_kept, trouble, what_of
+from jim.reading.task_facts import failures, not_kept, to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
 from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again, missing, of_failed
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, PieceRow, PieceState, Source, Task, TaskState
+from jim.statusdb.task_rows import (
+    EMPTY,
+    UNPRINTABLE,
+    ItemState,
+    OutputState,
+    PieceRow,
+    PieceState,
+    Source,
+    Task,
+    TaskState,
+)
 from jim.tasks.crowding import MOST_WAVES, is_crowded
 from jim.tasks.room import Room, first_of_others
 from jim.tasks.throttle import in_words
@@ -213,7 +223,9 @@ def _promises(view: View, task: Task, waiting: int) -> Wait:
     told, again = [], ""
     for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
         counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
-        told += [f"{counts[each]:,} of {source.stream} {each}" for each in ("promised", "broken") if counts.get(each)]
+        promised, unstored = to_come(view, source)
+        states = {"promised": promised, "to be stored": unstored, "broken": counts.get(OutputState.BROKEN, 0)}
+        told += [f"{count:,} of {source.stream} {state}" for state, count in states.items() if count]
         again += "".join(f"{each}; " for each in (broken(view, source, spec), upstream_idle(view, source)) if each)
     verb = "waits" if waiting == 1 else "wait"
     what = f"{how_many(waiting, 'piece')} {verb} for promises: {', '.join(told)}"

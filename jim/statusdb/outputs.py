@@ -105,6 +105,12 @@ class Outputs(Pools):
             self.set_output(output.id, place=place, todo=Todo.NOTHING, reason="")
             self._move_outputs([output.id], OutputState.STORED)
 
+    def is_given_up(self, output: Output, why: str) -> None:
+        """Record that an output will get no place in a store: its task is cancelled."""
+        with self.transaction():
+            self.set_output(output.id, todo=Todo.NOTHING, reason=why)
+            self._move_outputs([output.id], OutputState.BROKEN)
+
     # What follows in the transactions that change pieces
 
     def _promise(self, task: int, first: int, upto: int) -> None:

@@ -288,6 +288,9 @@ class TaskStore(Protocol):
     def is_stored(self, output: Output, place: str) -> None:
         """Record that an output has its place in a store."""
 
+    def is_given_up(self, output: Output, why: str) -> None:
+        """Record that an output will get no place in a store: its task is cancelled."""
+
     # Chains: outputs of a task are items of those that it feeds
 
     def fed_by(self, task: int) -> list[Source]:

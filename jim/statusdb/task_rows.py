@@ -66,7 +66,7 @@ class OutputState(StrEnum):
     PROMISED = "promised"
     VERIFIED = "verified"  # its file is there, in the work directory
     STORED = "stored"
-    BROKEN = "broken"  # its piece has failed
+    BROKEN = "broken"  # its piece has failed, or its task was cancelled before its file had its place
     REPLACED = "replaced"  # other pieces promise it
     WITHDRAWN = "withdrawn"  # its piece was taken back, or has brought none of any number
 

@@ -53,8 +53,9 @@ RULES = {
         "AND NOT (p.state = 'sent' AND o.state = 'verified')"
     ),
     "a promise differs from its piece": (
-        "SELECT p.p FROM output o JOIN piece p ON p.task = o.task AND p.p = o.p WHERE CASE p.state "
-        "WHEN 'completed' THEN o.state NOT IN ('verified', 'stored', 'withdrawn') "
+        "SELECT p.p FROM output o JOIN piece p ON p.task = o.task AND p.p = o.p JOIN task t ON t.id = p.task "
+        "WHERE CASE p.state WHEN 'completed' THEN o.state NOT IN ('verified', 'stored', 'withdrawn') "
+        "AND NOT (o.state = 'broken' AND o.reason <> '' AND t.state IN ('cancelling', 'cancelled')) "
         "WHEN 'failed' THEN o.state <> 'broken' WHEN 'replaced' THEN o.state <> 'replaced' "
         "WHEN 'taken back' THEN o.state <> 'withdrawn' ELSE o.state NOT IN ('promised', 'verified') END"
     ),

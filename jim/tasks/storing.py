@@ -202,7 +202,7 @@ def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:
     """Try again later; nothing waits for a task that is being cancelled: the file stays where it is."""
     now = keeper.store.task(task.id)
     if now and now.state is TaskState.CANCELLING and output.todo is Todo.STORE:
-        keeper.store.set_output(output.id, todo=Todo.NOTHING, reason=f"not stored: {why}")
+        keeper.store.is_given_up(output, f"not stored: {why}")
         return
     pause = min(AGAIN_SECONDS * 2**output.tries, LONGEST_PAUSE)
     due = keeper.clock.steady() + pause

@@ -61,7 +61,8 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
 
 
 def _told(content: Mapping[str, Any]) -> str:
-    more = ((name, value) for name, value in content.items() if name not in ("verb", "target", "by") and value)
+    said = {name: value for name, value in content.items() if name not in ("verb", "target", "by")}
+    more = ((name, value) for name, value in said.items() if value or (value == 0 and value is not False))
     return ", ".join(name if value is True else f"{name} {written(value)}" for name, value in more)[:500]
 
 

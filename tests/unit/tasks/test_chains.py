@@ -218,6 +218,19 @@ def test_27_a_piece_that_lacked_a_promise_waits_for_it_again_after_a_retry(groun
     assert ground.merged() == list(range(1, 21))
 
 
+def test_28_a_file_that_a_cancelled_task_could_not_store_fails_the_pieces_that_wait_for_it(ground):
+    (ground.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
+    ground.chain(events=20, files=5)
+    ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 9, "verified": 1}, 5.0)
+    ground.ask("cancel", "gen")
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED, 20.0)
+    assert ground.counts("pieces", "reco") == {"failed": 1, "completed": 1}
+    assert [each.reason for each in ground.store.failed_pieces(ground.task("reco").id)] == [
+        "promise gen/0 will not be fulfilled: task gen was cancelled"
+    ]
+    assert ground.counts("output gen", "gen") == {"stored": 9, "broken": 1}
+
+
 def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
     text = ground.text(events=10, each=2, files=5, promises=True)
     text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.model import State, Step
-from jim.reading import task_hindrances, task_waits, task_words, waits
+from jim.reading import task_graph, task_hindrances, task_waits, task_words, waits
 from jim.reading.progress import progress
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
@@ -144,6 +144,22 @@ def test_another_file_in_the_place_of_an_output_is_to_be_moved_away(chain):
     assert "wave 1, grid job 1: its outputs are still to be stored" in told(chain, "gen")
 
 
+def test_who_waits_for_a_file_that_cannot_be_stored_is_told_so(chain):
+    (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
+    chain.chain(events=20, files=5)
+    chain.until(lambda: bool(chain.work()) or chain.counts("pieces", "reco") == {"waiting": 1, "completed": 1}, 5.0)
+    why = f"is not stored: {chain.stores['gen']}/gen-0000000-gen.dat is there with other content"
+    why = f"output gen of piece gen/0 {why}"
+    assert hindered(chain, "reco") == [f"it is fed by gen, which waits, too: {why}"]
+    assert told(chain, "reco")["1 piece waits for promises: 1 of gen to be stored"].startswith(
+        hindered(chain, "reco")[0]
+    )
+    view, task = view_of(chain), chain.task("reco")
+    (wait,) = task_waits.of_piece(view, task, chain.store.piece(task.id, 0))
+    assert wait.what == f"it waits for gen/0, promised by piece gen/0, which is completed; {why}"
+    assert task_graph.as_text(task_graph.graph(view, ["gen"]))[0] == "gen  10/10 ─ gen 9 there, 1 promised ─> reco  1/2"
+
+
 def test_of_many_waves_the_first_are_told(ground):
     ground.start(events(16, 2, "release = { at_once = 1, every_seconds = 0 }"))
 
@@ -158,3 +174,11 @@ def test_of_many_waves_the_first_are_told(ground):
 @pytest.mark.parametrize(("seconds", "words"), [(None, "-"), (5, "1 min"), (100, "2 min"), (7_000, "1 h 57 min")])
 def test_what_is_left_is_told_in_minutes(seconds, words):
     assert task_words.eta_in_words({"eta_seconds": seconds}) == words
+
+
+def test_a_limit_of_zero_is_told_in_the_journal(ground):
+    ground.start(events(6, 2))
+    ground.ask("throttle", at_once=0)
+    ground.ask("priority", priority=0)
+    said = "requested: somebody, by the command line"
+    assert {f"throttle {said}, at_once 0", f"priority {said}, priority 0"} <= set(ground.journal())
