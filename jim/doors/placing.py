@@ -25,6 +25,7 @@ ONE_PROGRAM = "executable"  # the job type of requests that name only a program
 PROGRAMS = (ONE_PROGRAM, "parametric")  # the job types that run any program
 BLOCK = 1024 * 1024
 MODE = 0o644  # what a batch system gives to the stdout of a program
+PROGRAM = 0o755  # of an output that can be executed
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
 MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)", re.DOTALL)
 END = re.compile(r"(stdout|stderr)\.last")
@@ -36,6 +37,7 @@ class Part(NamedTuple):
     n: int
     at: int
     size: int
+    executable: bool = False
 
 
 class Watched(io.FileIO):
@@ -88,7 +90,8 @@ def _place_files(job: GridJob, packed: Watched, files: dict[str, str], directory
             with Path(str(packed.name)).with_name(name).open("rb") as file:
                 _write(path, _read(file, 0, os.fstat(file.fileno()).st_size), directory)
     for path, parts in begun.items():
-        _write(path, contents(packed, parts), directory)
+        mode = PROGRAM if parts and all(each.executable for each in parts) else MODE
+        _write(path, contents(packed, parts), directory, mode)
 
 
 def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -107,7 +110,8 @@ def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[st
     found, ends = dict[str, list[Part]](), dict[str, list[Part]]()
     for member in _members(packed):
         if told := MEMBER.fullmatch(member.name):
-            part, is_end = Part(int(told[1]), member.offset_data, member.size), END.fullmatch(told[2])
+            part = Part(int(told[1]), member.offset_data, member.size, bool(member.mode & 0o100))
+            is_end = END.fullmatch(told[2])
             if is_end or wanted is None or told[2] in wanted:
                 (ends if is_end else found).setdefault(told[2], []).append(part)
     for name, parts in ends.items():
@@ -147,7 +151,7 @@ def _read(file: IO[bytes], at: int, size: int) -> Iterator[bytes]:
         yield file.read(min(left, BLOCK))
 
 
-def _write(path: str, content: Iterable[bytes], directory: str) -> None:
+def _write(path: str, content: Iterable[bytes], directory: str, mode: int = MODE) -> None:
     """Write a file whose name appears once the file is whole; make its directory, if that is below the given one."""
     place = Path(path)
     if place.parent.is_relative_to(directory):
@@ -155,8 +159,8 @@ def _write(path: str, content: Iterable[bytes], directory: str) -> None:
     draft = place.with_name(f".{cut(place.name)}.jim")
     try:
         draft.unlink(missing_ok=True)  # of a keeper that was killed; a payload may have left a pipe, which hangs
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE), "wb") as file:
-            os.fchmod(file.fileno(), MODE)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            os.fchmod(file.fileno(), mode)
             file.writelines(content)
             file.flush()
             os.fsync(file.fileno())

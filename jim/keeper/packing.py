@@ -24,7 +24,7 @@ from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
 from jim.workdir.tar import Tar
-from jim.workdir.verified import BLOCK, verified
+from jim.workdir.verified import BLOCK, is_executable, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
 LEAN = "summary"  # a tar without outputs of completed local jobs
@@ -116,7 +116,8 @@ def _add(tar: Tar, claimed: Claimed, naming: Naming) -> dict[str, Any]:
     for output in claimed.record.files:
         name = f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
         try:
-            tar.add(name, output.size, verified(claimed.directory, output))
+            executable = is_executable(claimed.directory, output)
+            tar.add(name, output.size, verified(claimed.directory, output), executable=executable)
         except JimError as error:
             raise JimError(f"output {name} changed after it was verified: {error}") from error
     return {"renamed": renamed} if renamed else {}

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import JimError
-from jim.evidence.exit_record import read_exit_record
+from jim.evidence.exit_record import Output, read_exit_record
 from jim.files import passes, patiently
 from jim.jobs import Attempt, Ended, GridJob
 from jim.statusdb.contract import Store
 from jim.workdir.submission import submission_directory
 from jim.workdir.tar import Tar
-from jim.workdir.verified import open_inside, verified
+from jim.workdir.verified import is_executable, open_inside, verified
 
 STREAMS = ("stdout", "stderr")
 MOST_UNVERIFIED = 1024 * 1024  # bytes of each, from its end: there it says what went wrong
@@ -60,15 +60,16 @@ class Unfinished:
             told["left_out"].append("everything: the attempt may still run")
         elif attempt.record:
             for output in read_exit_record(attempt.record).files:
-                content = _read(verified(directory / f"run.{attempt.idx}", output))
-                yield output.name, partial(self._add, folder, output.name, output.size, content, told["verified"])
+                run = directory / f"run.{attempt.idx}"
+                yield output.name, partial(self._add, folder, run, output, told["verified"])
         else:
             for name in STREAMS:
                 yield name, partial(self._add_end, folder, directory, f"run.{attempt.idx}/{name}", told["unverified"])
 
-    def _add(self, folder: str, name: str, size: int, content: Iterator[bytes], told: list[str]) -> None:
-        self._tar.add(f"{folder}/{name}", size, content)
-        told.append(name)
+    def _add(self, folder: str, run: Path, output: Output, told: list[str]) -> None:
+        content, executable = _read(verified(run, output)), is_executable(run, output)
+        self._tar.add(f"{folder}/{output.name}", output.size, content, executable=executable)
+        told.append(output.name)
 
     def _add_end(self, folder: str, directory: Path, path: str, told: dict[str, int]) -> None:
         try:

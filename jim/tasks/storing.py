@@ -143,9 +143,12 @@ def _content(output: Output) -> Iterator[bytes]:
 
 
 def _mode(output: Output) -> int:
-    """Return who may read a file: whom its payload has let; the keeper makes files for its account alone."""
+    """Return who may read or execute a file: whom its payload has let, and only its owner may write.
+
+    Without that, the keeper makes files for its account alone.
+    """
     with suppress(OSError):
-        return Path(output.place).stat().st_mode & 0o666 | 0o600
+        return Path(output.place).stat().st_mode & 0o755 | 0o600
     return 0o600
 
 

@@ -10,7 +10,7 @@ from typing import IO
 from jim.errors import JimError
 
 _EXTENSIONS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,7})*$")  # .root, .tar.gz, but neither .00 nor a version
-_MODE = 0o600
+_MODE, _EXECUTABLE = 0o600, 0o700
 _LONGEST, _LARGEST = 100, 8**11 - 1  # what fits into the plain header: bytes of the name, bytes of the content
 
 
@@ -20,11 +20,11 @@ class Tar:
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
 
-    def add(self, name: str, size: int, content: Iterable[bytes]) -> None:
+    def add(self, name: str, size: int, content: Iterable[bytes], *, executable: bool = False) -> None:
         """Add a file; the content must have the given size. If the content raises an error, nothing is added."""
         begin = self._out.tell()
         try:
-            self._out.write(_header(name, size))
+            self._out.write(_member(name, size, _EXECUTABLE) if executable else _header(name, size))
             for block in content:
                 self._out.write(block)
             self._fill(tarfile.BLOCKSIZE)
@@ -42,9 +42,9 @@ class Tar:
         self._out.write(bytes(-self._out.tell() % unit))
 
 
-def _member(name: str, size: int) -> bytes:
+def _member(name: str, size: int, mode: int = _MODE) -> bytes:
     member = tarfile.TarInfo(name)
-    member.size, member.mode = size, _MODE
+    member.size, member.mode = size, mode
     return member.tobuf(tarfile.PAX_FORMAT)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +32,13 @@ def verified(directory: Path, output: Output) -> Iterator[bytes]:
             raise JimError("other content than when the payload ended")
     finally:
         os.close(descriptor)
+
+
+def is_executable(directory: Path, output: Output) -> bool:
+    """Tell whether the payload has left an output as a program; who makes a copy may let it be one, too."""
+    with suppress(OSError):  # who reads the content tells why it cannot be read
+        return bool(patiently((directory / output.name).lstat).st_mode & 0o100)
+    return False
 
 
 def open_inside(directory: Path, name: str) -> int:

@@ -21,13 +21,13 @@ MEMBERS = {
 }
 
 
-def job(tmp_path, members=MEMBERS, *, size=1, job_type="executable", **result):
+def job(tmp_path, members=MEMBERS, *, size=1, job_type="executable", programs=(), **result):
     tar = tmp_path / "result/7.tar"
     tar.parent.mkdir()
     with tarfile.open(tar, "w", format=tarfile.PAX_FORMAT) as packed:
         for name, content in members.items():
             told = tarfile.TarInfo(name)
-            told.size = len(content)
+            told.size, told.mode = len(content), 0o700 if name in programs else 0o600
             packed.addfile(told, io.BytesIO(content))
     told = {"tar": str(tar), **result} if members else {}
     return GridJob(
@@ -54,6 +54,11 @@ def found(there):
 def test_a_program_may_call_its_outputs_as_it_likes(tmp_path, there, name):
     place(job(tmp_path, {"7.0/stdout": b"", f"7.0/{name}": b"mine"}), {"directory": str(there), "files": {"./": there}})
     assert found(there) == {name: b"mine"}
+
+
+def test_a_program_that_was_left_can_be_executed_in_its_place(tmp_path, there):
+    place(job(tmp_path, {"7.0/a": b"#!", "7.0/b": b""}, programs=["7.0/a"]), places(there, "a", "b"))
+    assert [(there / name).stat().st_mode & 0o7777 for name in ("a", "b")] == [0o755, 0o644]
 
 
 def test_only_what_is_asked_for_comes_and_a_directory_below_is_made(tmp_path, there):

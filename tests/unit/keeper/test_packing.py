@@ -6,6 +6,7 @@ import errno
 import itertools
 import json
 import os
+import tarfile
 import time
 
 import pytest
@@ -14,6 +15,18 @@ from jim.keeper import packing
 from jim.model import State
 from jim.workdir import verified
 from tests.unit.keeper.runs import files, run_of, started, tar_of
+
+
+def test_an_output_that_can_be_executed_can_be_so_in_the_tar(world):
+    grid = started(world, 2)
+    world.batch.finish(1, 1, **files(dat=b"data", prog=b"#!/bin/sh\n"))
+    (run_of(world, grid, 1) / "prog").chmod(0o4775)
+    world.batch.finish(1, 2, code=3, **files(prog=b"#!/bin/sh\n"))
+    (run_of(world, grid, 2) / "prog").chmod(0o700)
+    tar_of(world, grid)
+    with tarfile.open(world.store.grid_job(grid).result["tar"]) as tar:
+        modes = {each.name: each.mode for each in tar if not each.name.startswith("jim/")}
+    assert modes == {"summary.json": 0o600, "1.0/dat": 0o600, "1.0/prog": 0o700, "1.1.failed/prog": 0o700}
 
 
 @pytest.mark.parametrize("change", [b"DATA", b"da", b"data and more"])

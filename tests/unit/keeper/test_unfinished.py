@@ -222,11 +222,11 @@ def test_a_full_disk_leaves_nothing_out(world, monkeypatch):
     grid, refused = started(world, 1), []
     add = unfinished.Tar.add
 
-    def full(tar, name, size, content):
+    def full(tar, name, size, content, **how):
         if name.startswith("1.0.failed") and len(refused) < 5:
             refused.append(name)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        add(tar, name, size, content)
+        add(tar, name, size, content, **how)
 
     monkeypatch.setattr(unfinished.Tar, "add", full)
     world.batch.finish(1, 1, code=1, **files(stdout=b"why\n"))

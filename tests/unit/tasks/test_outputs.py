@@ -385,7 +385,7 @@ def test_a_broken_promise_is_a_failure_though_its_item_was_given_up(ground, stor
     assert ground.task().outcome == "with failures"
 
 
-def test_who_may_read_an_output_may_read_its_copy(ground, store):
+def test_who_may_read_or_execute_an_output_may_so_its_copy(ground, store):
     ground.start(text(store))
     ground.until(lambda: len(ground.batch.tasks) == 6)
     before = os.umask(0o077)  # as in the keeper
@@ -393,11 +393,12 @@ def test_who_may_read_an_output_may_read_its_copy(ground, store):
         ground.begin()
         ground.end()
         for n, path in enumerate(sorted(ground.site.work.glob("**/*.dat"))):
-            path.chmod(0o640 if n else 0o755)
+            path.chmod((0o4775, 0o666, 0o100)[n] if n < 3 else 0o640)
         ground.until(lambda: ground.task().state is TaskState.FINISHED)
     finally:
         os.umask(before)
-    assert sorted(oct(path.stat().st_mode & 0o777) for path in store.iterdir()) == ["0o640"] * 5 + ["0o644"]
+    modes = sorted(oct(path.stat().st_mode & 0o7777) for path in store.iterdir())
+    assert modes == ["0o640"] * 3 + ["0o644", "0o700", "0o755"], "nobody else may write it, and it gives no rights"
 
 
 def test_10_a_full_store_is_waited_for_no_longer_after_the_clock_is_set_back(ground, store):

@@ -18,6 +18,7 @@ def test_what_is_written_is_a_tar_that_others_read():
     tar.add("1.0/ümlaut.dat", 6, [b"abc", b"def"])
     tar.add("1.1/empty", 0, [])
     tar.add("long/" + "x" * 300, 512, [bytes(512)])
+    tar.add("1.2/program", 3, [b"#!x"], executable=True)
     tar.end()
     assert len(out.getvalue()) % tarfile.RECORDSIZE == 0
     out.seek(0)
@@ -27,6 +28,7 @@ def test_what_is_written_is_a_tar_that_others_read():
         "1.0/ümlaut.dat": (0o600, b"abcdef"),
         "1.1/empty": (0o600, b""),
         "long/" + "x" * 300: (0o600, bytes(512)),
+        "1.2/program": (0o700, b"#!x"),
     }
 
 
