@@ -63,7 +63,7 @@ def close(keeper: Keeper, task: Task) -> list[str]:
         for group in keeper.store.groups(task.id)
         if not group.closed
         and any(each.upstream for each in sources)
-        and all(each.closed or _brings_no_more(keeper, task, each, group.grp) for each in sources)
+        and all(each.closed or brings_no_more(keeper, task, each, group.grp) for each in sources)
     ]
 
 
@@ -77,7 +77,7 @@ def _is_over(keeper: Keeper, source: Source) -> bool:
     return all(_is_complete(keeper, fed, upstream, source, each) for each in keeper.store.groups(upstream.id))
 
 
-def _brings_no_more(keeper: Keeper, task: Task, source: Source, grp: str) -> bool:
+def brings_no_more(keeper: Keeper, task: Task, source: Source, grp: str) -> bool:
     """Tell whether a source brings nothing more of a group that upstream has closed."""
     upstream = keeper.store.task(source.upstream) if source.upstream and source.looked else None
     group = keeper.store.group(source.upstream, grp) if upstream else None

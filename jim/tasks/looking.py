@@ -15,6 +15,7 @@ from jim.errors import JimError, in_words
 from jim.site.file import Site
 from jim.statusdb.task_rows import Source, Task
 from jim.tasks import pooling
+from jim.tasks.closing import Ends
 from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
@@ -36,6 +37,7 @@ class Looking:
         self._next: dict[tuple[int, int], float] = {}  # seconds since boot of the next look at each source
         self._memories: dict[tuple[int, int], Memory] = {}  # of directories
         self._quiet: dict[tuple[int, int], str] = {}  # when sources were looked at that show nothing new
+        self.ends = Ends()
         self._noted = 0.0  # when such looks were last written down, in seconds since boot
 
     def look(self, keeper: Keeper, task: Task) -> float:
@@ -75,7 +77,7 @@ class Looking:
         if _is_as_before(source, found):
             self._quiet[task.id, source.k] = keeper.clock.utc()
         else:
-            _found(keeper, task, source, found)
+            _found(keeper, task, source, found, self.ends)
 
     def note(self, keeper: Keeper) -> None:
         """Write down the looks that have shown nothing new."""
@@ -112,7 +114,7 @@ def _is_as_before(source: Source, found: Found | None) -> bool:
     return found is None or found == Found(device=source.device)
 
 
-def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
+def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends: Ends) -> None:
     """Store some of what was found; the loop stores the rest by and by, and at last that the look was a good one."""
     if keeper.store.task(task.id) is None:
         return  # it was removed, or replaced, while a worker looked
@@ -123,13 +125,13 @@ def _found(keeper: Keeper, task: Task, source: Source, found: Found | None) -> N
     with keeper.store.transaction():
         pooling.add(keeper, task, some)
         if found.new:
-            keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found))
+            keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
             return
         left = _update_some(keeper, task, found)
         if not left:
-            _note_look(keeper, task, source, found)
+            _note_look(keeper, task, source, found, ends)
     if left:
-        keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found))
+        keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
 
 
 def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:
@@ -150,7 +152,7 @@ def _taken(waiting: list[T]) -> list[T]:
     return some
 
 
-def _note_look(keeper: Keeper, task: Task, source: Source, found: Found) -> None:
+def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: Ends) -> None:
     now = keeper.clock.utc()
     some = dict(list(found.unstable.items())[:WAITS_KEPT])
     waits = json.dumps({"count": len(found.unstable), "some": some}) if found.unstable else ""
@@ -158,8 +160,11 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found) -> None
     keeper.store.set_source(task.id, source.k, device=found.device, **told)
     if found.closed:
         keeper.store.note_task(task.id, "source closed", source.kind)
-    pooling.close(keeper, task, source.k, found.ended)
-    pooling.leave_out(keeper, task, (each for each in found.empty if {each.grp, ALL} & found.ended))
+    if ALL in found.ended:
+        keeper.store.set_source(task.id, source.k, closed=now)
+        keeper.store.note_task(task.id, "source closed", "its end was seen")
+        pooling.leave_out(keeper, task, found.empty)
+    ends.see(task.id, source.k, found)
 
 
 def _words(error: BaseException, spec: Mapping[str, Any]) -> str:

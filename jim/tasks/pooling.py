@@ -1,13 +1,11 @@
-"""Stores what a look has found: new items, late ones, those that have changed or gone; and closes groups."""
+"""Stores what a look has found: new items, late ones, those that have changed or gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from jim.statusdb.task_rows import EMPTY, UNSENT, Item, ItemState, NewItem, PieceState, Task
-from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
-from jim.tasks.sources import ALL
 
 REMOVED, STALE = "removed since", "stale: it has changed since"
 UNRESTED = "it had not come to rest when its group was closed"
@@ -90,14 +88,3 @@ def may_come(keeper: Keeper, task: Task, grp: str) -> None:
     left = keeper.store.find_items(task.id, "*", ItemState.LEFT_OUT, -1)
     files = [each.id for each in left if each.grp == grp and each.note in (EMPTY, UNRESTED)]
     keeper.store.move_items(task.id, files, ItemState.GONE)
-
-
-def close(keeper: Keeper, task: Task, k: int, ended: Iterable[str]) -> None:
-    """Close groups of which nothing more comes, and the source if that is said of all."""
-    known = {each.grp: each for each in keeper.store.groups(task.id)}
-    for grp in ended:
-        if grp == ALL:
-            keeper.store.set_source(task.id, k, closed=keeper.clock.utc())
-            keeper.store.note_task(task.id, "source closed", "its end was seen")
-        elif grp not in known or not known[grp].closed:
-            close_group(keeper, task, grp)

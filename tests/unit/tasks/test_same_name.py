@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.statusdb.task_rows import NewItem, TaskState
+from jim.tasks.closing import Ends
 from jim.tasks.looking import _found
 from jim.tasks.sources import Found
 from tests.unit.tasks.chain import GEN, RECO, Chain
@@ -60,7 +61,7 @@ def test_what_a_worker_finds_for_a_removed_task_is_no_item(ground):
     (source,) = ground.store.sources(task.id)
     ground.ask("remove")
     ground.create(text)
-    _found(ground.keeper, task, source, Found(new=[NewItem("/other", "")]))
+    _found(ground.keeper, task, source, Found(new=[NewItem("/other", "")]), Ends())
     assert ground.task().id != task.id
     assert ground.items() == {}
     assert ground.store.db.execute("SELECT count(*) FROM item").fetchone() == (0,)
