@@ -47,6 +47,8 @@ from jim.site.lock import alone
 from jim.statusdb import found as lost
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
+from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import OLDER, OVER
 from jim.workdir.submission import (
     INSTANCE,
     LONGEST_OWNER,
@@ -65,6 +67,7 @@ log = logging.getLogger(__name__)
 End = Callable[[str], object]  # ends the batch commands of a mark that still run
 # Name of a grid job's directory, or of its remains.
 PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
+OF_WAVE = re.compile(r"task:([^:]+):\d+")  # the key of a wave, not of a test
 
 
 def moved(site: Site) -> Iterator[str]:
@@ -137,18 +140,21 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
             mine.add(job.place)
             named |= yield from _take_up(site.work / job.place, store, job, end)
             yield from _gather_anew(site.work / job.place, store, store.grid_job(job.id))
-    known = {job.id: job for job in store.grid_jobs()}
+    known, keys = {job.id: job for job in store.grid_jobs()}, list[str]()
     for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
         found, place = PLACE.fullmatch(name), site.work / name
         if not found or name.startswith(".") or name in mine:
             continue
         owner = known.get(int(found[1]))
         if not (owner and is_owned(place, owner)):
+            keys.append(_key_of(place))
+            its = f" (its key is {keys[-1]})" if keys[-1] else ""
             yield (
-                f"{place} belongs to a grid job that JIM no longer knows{_key_of(place)}: its batch jobs "
+                f"{place} belongs to a grid job that JIM no longer knows{its}: its batch jobs "
                 "may still run, and JIM will not report on them; the same request would make a new grid "
                 "job"
             )
+    yield from _pause_tasks(store, keys)
     if named:
         raise BadSite(
             f"{site.state} does not continue yet: cancel the batch jobs named above, then run `jim site restored` again"
@@ -157,9 +163,18 @@ def _take_up_all(site: Site, store: Store) -> Iterator[str]:
 
 def _key_of(place: Path) -> str:
     try:
-        return f" (its key is {json.loads(read_regular(place / OWNER, LONGEST_OWNER))['key']})"
+        return str(json.loads(read_regular(place / OWNER, LONGEST_OWNER))["key"])
     except (OSError, JimError, ValueError, KeyError, TypeError):
         return ""
+
+
+def _pause_tasks(store: Store, keys: Iterable[str]) -> Iterator[str]:
+    """Pause the tasks of which waves were handed in that nobody knows any more: they would do the same work twice."""
+    waves = {found[1] for found in map(OF_WAVE.fullmatch, keys) if found}
+    for task in store.tasks():
+        if task.nonce in waves and task.state not in OVER:
+            store.set_task(task.id, state=TaskState.PAUSED, outcome="", reason=OLDER)
+            yield f"task {task.name} is paused: {OLDER}; only `jim task cancel {task.name}` is possible"
 
 
 class Forgotten(NamedTuple):

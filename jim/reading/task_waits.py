@@ -13,6 +13,7 @@ from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import failures, not_kept, to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
 from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again, missing, of_failed
+from jim.reading.task_releases import why_not_released
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
@@ -28,8 +29,8 @@ from jim.statusdb.task_rows import (
     Task,
     TaskState,
 )
-from jim.tasks.crowding import MOST_WAVES, is_crowded
-from jim.tasks.room import Room, first_of_others
+from jim.tasks.effects import OLDER
+from jim.tasks.room import Room
 from jim.tasks.throttle import in_words
 
 TROUBLES = 5  # outputs of which people are told
@@ -41,6 +42,7 @@ NEXT = {
     TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
+ONLY_CANCEL = "nothing more is sent; only `jim task cancel {name}` is possible"
 AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
@@ -55,6 +57,8 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
         next_ = AGAIN if task.state is TaskState.CONFIGURED and task.tests else NEXT[task.state]
+        if task.state is TaskState.PAUSED and task.reason == OLDER:
+            next_ = ONLY_CANCEL
         yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
     if task.state is TaskState.TESTING:
         yield from _test(view, task)
@@ -162,52 +166,11 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     throttle = room.throttle
     if ready:
         what = f"{how_many(ready, 'piece')} {'is' if ready == 1 else 'are'} ready"
-        yield _slowed(what, room, found.queued) or _held_up(view, task, what, room) or _next_wave(view, task, what)
+        yield why_not_released(view, task, what, room, found.queued)
     elif throttle.bad and sent > throttle.allowance:
         what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
         next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
         yield Wait(what, f"{next_}, and more once attempts end well", STORED)
-
-
-def _slowed(what: str, room: Room, queued: int) -> Wait | None:
-    """Tell that the throttle of a task releases no more of what is ready."""
-    throttle, next_ = room.throttle, "they are released as others end; `jim task throttle` changes it"
-    if not throttle.at_once:
-        return Wait(f"{what}; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
-    if throttle.bad:
-        every = span(throttle.probe_seconds)
-        next_ = f"one piece, new or tried again, goes every {every}, and more once they end well"
-        return Wait(f"{what}; most attempts fail: {in_words(throttle)}", next_, STORED)
-    if not room.places:
-        return None
-    if room.sent >= throttle.allowance:
-        return Wait(f"{what}; throttle: {in_words(throttle)}", next_, STORED)
-    if queued >= throttle.queued:
-        return Wait(f"{what}; throttle: queued = {throttle.queued:,}", next_.replace("end", "start", 1), STORED)
-    return None
-
-
-def _held_up(view: View, task: Task, what: str, room: Room) -> Wait | None:
-    """Tell what else keeps ready pieces from being released: other tasks, or the first pieces of this one."""
-    if not room.places:
-        next_ = "they are released as pieces of any task end"
-        return Wait(f"{what}; all tasks together may have no more on the way (limits)", next_, STORED)
-    if room.alone == 0:
-        next_ = "they are released once these have passed as a test does; else the task pauses by itself"
-        return Wait(f"{what}; its first pieces go alone", next_, STORED)
-    if first := first_of_others(view, task):
-        next_ = f"they are released once {first} has none to release, or may release none"
-        return Wait(f"{what}; {first} has a higher priority, and pieces to release", next_, STORED)
-    return None
-
-
-def _next_wave(view: View, task: Task, what: str) -> Wait:
-    """Tell when pieces are released that the throttle allows."""
-    if is_crowded(view.store, task):
-        next_ = "they are released once one of them has ended, or has at most 5 % of its local jobs left"
-        return Wait(f"{what}; {MOST_WAVES} of its waves have not ended", next_, STORED)
-    every = span(task.spec["release"]["every_seconds"])
-    return Wait(what, f"the next wave is at the latest {every} after the last one", STORED)
 
 
 def _promised(view: View, task: Task, pieces: int, items: int) -> Iterator[Wait]:
@@ -247,7 +210,8 @@ def _waves(view: View, task: Task) -> Iterator[Wait]:
     for wave in live[:TROUBLES]:
         if not wave.grid:
             why = f": {wave.reason}" if wave.reason else ""
-            yield Wait(f"wave {wave.w} is to be handed in{why}", "the keeper hands it in", STORED, wave.created)
+            next_ = ONLY_CANCEL.format(name=task.name) if wave.reason == OLDER else "the keeper hands it in"
+            yield Wait(f"wave {wave.w} is to be handed in{why}", next_, STORED, wave.created)
             continue
         counts = view.store.counts(wave.grid)
         left = sum(count for state, count in counts.items() if not state.final) if counts else wave.size

@@ -107,7 +107,7 @@ def as_named(program: str) -> str:
 def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
     """Return why a verb changes nothing; empty: it does."""
     name, state = task.name, task.state
-    if task.reason == OLDER and verb in (TaskVerb.RESUME, TaskVerb.START):
+    if task.reason == OLDER and verb not in (TaskVerb.CANCEL, TaskVerb.REMOVE):
         return f"{name}: {OLDER}; only 'jim task cancel {name}' is possible"
     if verb == TaskVerb.REMOVE:
         return _too_early_to_remove(task, pool)

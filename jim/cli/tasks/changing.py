@@ -50,7 +50,8 @@ OF_ALL = {
     TaskVerb.RESUME: (TaskState.PAUSED,),
     TaskVerb.FIX: (TaskState.CONFIGURED, TaskState.READY, *UNDER_WAY),
 }
-OWN_PAUSE = "paused {reason}; `jim task resume {name}` goes on all the same"
+BY_ITSELF = "by itself"
+OWN_PAUSE = f"paused {BY_ITSELF}: {{reason}}; `jim task resume {{name}}` goes on all the same"
 
 
 class Wanted(NamedTuple):
@@ -166,13 +167,15 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> list[W
 def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> Iterable[Wanted]:
     """Yield the tasks that `--all` stands for; those that it leaves as they are, with the reason."""
     for task in view.store.tasks(*OF_ALL[verb]):
-        if verb is TaskVerb.RESUME and paused_by_itself(task):
-            yield Wanted(task, {}, OWN_PAUSE.format(name=task.name, reason=task.reason))
-            continue
         try:
-            yield _wanted(view, verb, task, arguments)
+            wanted = _wanted(view, verb, task, arguments)
         except BadRequest as error:
             yield Wanted(task, {}, str(error))
+            continue
+        if verb is TaskVerb.RESUME and paused_by_itself(task) and not wanted.left:
+            reason = task.reason.removeprefix(f"{BY_ITSELF}: ")
+            wanted = wanted._replace(left=OWN_PAUSE.format(name=task.name, reason=reason))
+        yield wanted
 
 
 def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace) -> Wanted:

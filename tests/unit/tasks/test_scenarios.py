@@ -870,7 +870,7 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
 
 def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
-    monkeypatch.setattr("jim.reading.task_waits.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.reading.task_releases.MOST_WAVES", 3)
     ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
     ground.store.set_task(1, throttle={**ground.task().throttle, "at_once": 2})
 
@@ -933,6 +933,38 @@ def test_63_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_pa
     assert "only 'jim task cancel t' is possible" in ground.journal()[-1]
     ground.go(20, 20.0)
     assert (ground.diary, len(ground.batch.tasks)) == (diary, sent)
+    ground.ask("cancel")
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
+
+
+def test_63_a_state_directory_that_is_older_than_its_waves_sends_nothing(ground, tmp_path):
+    """A backup of all of it has forgotten the keys, too, of what was handed in since."""
+    import shutil
+
+    ground.start(events(12, 1, "release = { at_once = 3, every_seconds = 0 }"))
+    ground.until(lambda: ground.batch.tasks)
+    ground.store.copy_to(tmp_path / "copy.db")
+    shutil.copytree(ground.site.state / "keys", tmp_path / "keys")
+    shutil.copytree(ground.site.state / "inbox", tmp_path / "inbox")
+    ground.until(lambda: ground.work() or len(ground.diary) == 12)
+    ground.keeper.store.close()
+    for each in (ground.site.state).glob("status.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", ground.site.state / "status.db")
+    for each in ("keys", "inbox"):
+        shutil.rmtree(ground.site.state / each)
+        shutil.copytree(tmp_path / each, ground.site.state / each)
+    diary, sent = list(ground.diary), len(ground.batch.tasks)
+    said = list(restoring.restored(ground.site))
+    assert "task t is paused: the status DB is older than its requests; only `jim task cancel t` is possible" in said
+    ground.restart()
+    ground.go(20, 20.0)
+    assert (ground.diary, len(ground.batch.tasks), ground.task().state) == (diary, sent, TaskState.PAUSED)
+    view = View(ground.site, ground.store, ground.clock)
+    (first, *_) = task_waits.waits(view, ground.task())
+    assert first.next == "nothing more is sent; only `jim task cancel t` is possible"
+    ground.ask("retry")
+    assert "only 'jim task cancel t' is possible" in ground.journal()[-1]
     ground.ask("cancel")
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
 
