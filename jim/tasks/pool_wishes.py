@@ -100,8 +100,6 @@ def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     for grp in groups:
         _reopen_group(keeper, task, grp)
         pooling.may_come(keeper, task, grp)
-        late = keeper.store.late_items(task.id, grp)
-        keeper.store.move_items(task.id, late, ItemState.AVAILABLE)
     _go_on(keeper, task)
     return ""
 

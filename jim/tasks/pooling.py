@@ -84,7 +84,13 @@ def leave_out(keeper: Keeper, task: Task, files: Iterable[NewItem], why: str = E
 
 
 def may_come(keeper: Keeper, task: Task, grp: str) -> None:
-    """Let files that could not be taken when their group was closed be taken once they can: it is open again."""
+    """Let items that came too late, or could not be taken, be worked on: their group is open again.
+
+    What is known of a file may be old by now: it is gone until a look has seen it come to rest.
+    """
+    late = keeper.store.items(task.id, keeper.store.late_items(task.id, grp)).values()
     left = keeper.store.find_items(task.id, "*", ItemState.LEFT_OUT, -1)
     files = [each.id for each in left if each.grp == grp and each.note in (EMPTY, UNRESTED)]
-    keeper.store.move_items(task.id, files, ItemState.GONE)
+    files += [each.id for each in late if each.mtime]
+    keeper.store.move_items(task.id, files, ItemState.GONE, note="")
+    keeper.store.move_items(task.id, [each.id for each in late if not each.mtime], ItemState.AVAILABLE)

@@ -77,7 +77,7 @@ def _is_at_rest(source: Mapping[str, Any], memory: Memory, mtime: int, items: Se
     """Tell whether the directory is as at the last two listings, and no file in it matters any more."""
     if is_deep(source) or memory.waiting or memory.missing or memory.mtimes != (mtime, mtime):
         return False
-    return not any(each.state in NOT_SENT for each in items)
+    return not any(each.state in NOT_SENT or (each.state is ItemState.GONE and not each.noted) for each in items)
 
 
 def is_deep(source: Mapping[str, Any]) -> bool:

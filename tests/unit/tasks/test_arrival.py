@@ -215,6 +215,45 @@ def test_17_an_end_closes_its_run_and_what_comes_after_is_late(ground):
     assert ground.done() == dict.fromkeys([*one, *two, late], 1)
 
 
+def test_67_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground):
+    there = Arrival(ground, stable=30)
+    one, end = there.drop("run1_a.raw"), there.drop("END.1")
+    there.wait(60)
+    late = [there.drop(f"run1_late{n}.raw") for n in range(2)]
+    there.wait(60)
+    assert there.states() == {"run1_a.raw": "acquired", "run1_late0.raw": "late", "run1_late1.raw": "late"}
+    there.drop("run1_late0.raw", "longer")
+    Path(end).unlink()
+    there.wait(60)
+    ground.ask("reopen", group="1")
+    there.wait(20)
+    assert ground.counts("pieces") == {"sent": 1}, "they have to come to rest"
+    there.wait(40)
+    assert ground.counts("pieces") == {"sent": 3}
+    task = ground.task()
+    assert [ground.store.item_named(task.id, each).size for each in late] == [6, 1]
+    there.end()
+    assert ground.done() == dict.fromkeys([one, *late], 1)
+    assert {there.note(Path(each).name) for each in late} == {""}
+
+
+def test_67_a_late_file_that_was_removed_is_gone(ground):
+    there = Arrival(ground, stable=0)
+    one = there.drop("run1_a.raw")
+    there.drop("END.1")
+    there.wait(30)
+    late = Path(there.drop("run1_late.raw"))
+    there.wait(20)
+    assert there.states()["run1_late.raw"] == "late"
+    late.unlink()
+    there.wait(30)
+    ground.ask("reopen", group="1")
+    there.wait(60)
+    assert there.states() == {"run1_a.raw": "acquired", "run1_late.raw": "gone"}
+    there.end()
+    assert ground.done() == {one: 1}
+
+
 def test_18_a_file_that_is_removed(ground):
     there = Arrival(ground, stable=0, size=2, more="at_once = 1")
     names = {n: there.drop(f"run1_{n}.raw") for n in "abcdefg"}
