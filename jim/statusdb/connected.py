@@ -154,8 +154,11 @@ class Connected:
         """Record a fact."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
-    def make_due(self) -> None:
-        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions."""
+    def make_due(self, jump: float = 0.0) -> None:
+        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions.
+
+        By `jump` seconds the clock was set while this machine ran on: nothing has waited for that.
+        """
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):
                 self.db.execute(f"UPDATE {table} SET due = 0 WHERE due > 0 AND due < ?", (HELD,))

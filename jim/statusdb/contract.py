@@ -128,8 +128,11 @@ class Store(TaskStore, Protocol):
     def set_fact(self, name: str, value: str) -> None:
         """Record a fact."""
 
-    def make_due(self) -> None:
-        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions."""
+    def make_due(self, jump: float = 0.0) -> None:
+        """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions.
+
+        By `jump` seconds the clock was set while this machine ran on: nothing has waited for that.
+        """
 
     # Work on files after a transaction, which records it: a killed keeper finds it again
 

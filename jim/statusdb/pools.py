@@ -31,14 +31,17 @@ def ids(numbers: Iterable[int]) -> str:
 class Pools(Tasks):
     """The part of a status DB about what tasks work on."""
 
-    def make_due(self) -> None:
-        """Make everything due at once, also of tasks: of what a clock that is set back has in the future, it is now."""
+    def make_due(self, jump: float = 0.0) -> None:
+        """Make everything due at once, also of tasks: of what a clock that is set back has in the future, it is now.
+
+        Only items that wait for others go on waiting, as long as they would have without the jump.
+        """
         now = self.clock.epoch()
         with self.transaction():
-            super().make_due()
+            super().make_due(jump)
             self.db.execute("UPDATE output SET due = 0 WHERE todo <> '' AND due > 0")
-            which = "item INDEXED BY item_available SET since = ? WHERE state = 'available' AND since > ?"
-            self.db.execute(f"UPDATE {which}", (now, now))
+            which = "item INDEXED BY item_available SET since = min(since + ?, ?) WHERE state = 'available'"
+            self.db.execute(f"UPDATE {which} AND (? <> 0 OR since > ?)", (jump, now, jump, now))
             for task in self.tasks():
                 told = {name: min(float(task.throttle.get(name, 0)), now) for name in THROTTLE_TIMES}
                 if told != {name: float(task.throttle.get(name, 0)) for name in THROTTLE_TIMES}:

@@ -97,7 +97,7 @@ def test_a_jump_that_cannot_be_stored_is_seen_again(world, monkeypatch):
     waits_for_its_next_attempt(world)
     world.clock.jumped += DAY
 
-    def full():
+    def full(_jump):
         raise DiskFull("database or disk is full")
 
     with monkeypatch.context() as patch:

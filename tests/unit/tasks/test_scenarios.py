@@ -1241,6 +1241,24 @@ def test_51_a_file_of_a_recovered_piece_can_be_given_up_before_that_is_sent(grou
     assert ground.done() == dict.fromkeys(TEN[1:4], 1)
 
 
+@pytest.mark.parametrize("restarted", [True, False])
+@pytest.mark.parametrize("jump", [86_400.0, -86_400.0])
+def test_a_jump_of_the_clock_is_no_waiting(ground, tmp_path, jump, restarted):
+    names = [f"/data/{n:02}" for n in range(12)]
+    text = files(tmp_path, *names, size=10, closed=False)
+    ground.start(text.replace("split = { ", "split = { max_wait_seconds = 3_600, "))
+    ground.until(lambda: ground.counts("pieces"))
+    ground.go(1, 1800.0)
+    ground.clock.jumped += jump
+    if restarted:
+        ground.restart()
+    ground.go(3, 400.0)
+    assert ground.counts("items") == {"acquired": 10, "available": 2}, "they have waited for at most 3,000 s"
+    ground.go(2, 400.0)
+    ground.go(2)
+    assert len(ground.pieces()) == 2
+
+
 def test_a_clock_that_is_set_back_lets_nothing_wait_longer(ground, tmp_path):
     day = 86_400.0
     names = [f"/data/{n:02}" for n in range(12)]
