@@ -1,6 +1,7 @@
 """Random histories of a task: kills, lies of the batch system, failures, and all that people may ask for at any time.
 
-In the end all goes well. Then each item was worked on with success exactly once, by the payloads' own diary.
+In the end all goes well. Then each item was worked on with success exactly once, by the payloads' own diary, and each
+one that a person has given up at most once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from jim.doors import inbox
 from jim.model import State
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import to_retry
 from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.ground import SH, Ground
 
@@ -26,6 +28,7 @@ class History:
     def __init__(self, ground: Ground, seed: int) -> None:
         self.ground, self.chance = ground, random.Random(seed)
         self.names = [f"/data/{n:02}" for n in range(self.chance.randint(1, 25))]
+        self.given_up: set[str] = set()  # some person has asked for that
         self.list = ground.place / "names.txt"
         self.list.write_text("".join(f"{each}\n" for each in self.names))
         size = self.chance.randint(1, 4)
@@ -94,6 +97,18 @@ class History:
         )
         inbox.task_wish(self.ground.site.state, verb, "t", by="somebody, by hand", **content)
 
+    def people_give_items_up(self) -> None:
+        some = self.chance.sample(self.names, self.chance.randint(1, min(2, len(self.names))))
+        self.given_up |= set(some)
+        wish = {"items": some, "reason": "broken"}
+        inbox.task_wish(self.ground.site.state, "drop", "t", by="somebody, by hand", **wish)
+
+    def people_add_items(self) -> None:
+        new = f"/data/{len(self.names):02}"
+        some = [new, *self.chance.sample(self.names, min(1, len(self.names)))]
+        self.names.append(new)
+        inbox.task_wish(self.ground.site.state, "add", "t", by="somebody, by hand", items=some)
+
     def people_touch_a_wave(self) -> None:
         jobs = self.ground.store.grid_jobs()
         if jobs:
@@ -107,6 +122,8 @@ class History:
     def play(self) -> None:
         events = [self.nodes_work] * 4 + [self.time_passes] * 4 + [self.people_ask_the_task] * 2
         events += [self.keeper_is_killed, self.batch_system_lies, self.more_arrives, self.people_touch_a_wave]
+        if self.chance.random() < 0.5:
+            events += [self.people_give_items_up, self.people_add_items, self.people_touch_a_wave]
         for _ in range(STEPS):
             self.chance.choice(events)()
             self.ground.go()
@@ -129,14 +146,18 @@ class History:
             for job in ground.store.grid_jobs():
                 if job.wish == "suspend":
                     inbox.wish(ground.site.state, "resume", str(job.id))
-            if ground.counts("pieces").get("failed"):
+            failed = to_retry(ground.store, task, {})
+            if failed:
                 ground.ask(self.chance.choice(("retry", "recover")))
-            return task.state is TaskState.FINISHED and not ground.counts("pieces").get("failed")
+            return task.state is TaskState.FINISHED and not failed
 
         ground.until(done, seconds=20.0, rounds=600)
 
     def check(self) -> None:
-        assert self.ground.done() == dict.fromkeys(self.names, 1)
+        done = self.ground.done()
+        dropped = {name for name, state in self.ground.items().items() if state == "dropped"}
+        assert dropped <= self.given_up
+        assert done | dict.fromkeys(dropped, 1) == dict.fromkeys(self.names, 1)
         assert self.ground.task().outcome == "completed"
         assert len(self.ground.seeds) == len(set(self.ground.seeds)), "two attempts had the same seed"
 
