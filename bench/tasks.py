@@ -36,6 +36,7 @@ from jim.tasks.following import follow
 from jim.tasks.moves import Tasks
 from jim.tasks.recovering import Recoveries
 from jim.tasks.sources import directory
+from jim.tasks.sources.memory import Memory
 
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", arguments = ["$InputFiles"] }'
 OPEN_ENDED = {"files": "*", "not": "", "stable_seconds": 1, "group": "", "closed_by": "", "kind": "directory"}
@@ -138,13 +139,13 @@ def _arrival(files: int) -> Iterator[Figure]:
 def _looks(store: Store, place: Path, files: int) -> Iterator[Figure]:
     """Look at a directory in which nothing is new; then once nothing in it matters any more."""
     told = {**OPEN_ENDED, "directory": str(place), "group": r"run(\d+)_"}
-    memory = directory.Memory()
+    memory = Memory()
     times = [_seconds(lambda: directory.look(told, memory, store.known_items(1), "", Clock().boot())) for _ in range(3)]
     yield Figure("  a look with nothing new, in a worker", median(times), "s", 3)
     numbers = [each.id for each in store.known_items(1)]
     for first in range(0, files, STORED_AT_ONCE):
         store.move_items(1, numbers[first : first + STORED_AT_ONCE], ItemState.COMPLETED)
-    memory = directory.Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns), listed=Clock().boot())
+    memory = Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns), listed=Clock().boot())
     listed = directory.look(told, memory, store.known_items(1), "", Clock().boot())
     if listed is not None:
         raise RuntimeError("a directory that is at rest was listed")

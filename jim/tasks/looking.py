@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from jim.errand import Errand
 from jim.errors import JimError, in_words
 from jim.site.file import Site
-from jim.statusdb.task_rows import Source, Task
-from jim.tasks import pooling
+from jim.statusdb.task_rows import KnownItem, Source, Task
+from jim.tasks import kept, pooling
 from jim.tasks.closing import Ends
 from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
-from jim.tasks.sources.directory import Memory
+from jim.tasks.sources.memory import Memory
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -66,7 +66,7 @@ class Looking:
             return keeper.clock.boot() + max(every, BUSY_SECONDS)
         self._next[key[1:]] = keeper.clock.boot() + every
         memory = self._memories.setdefault(key[1:], Memory())
-        work = partial(_work, keeper, task.id, source, spec, memory)
+        work = partial(_work, keeper, task, source, spec, memory)
         done, failed = partial(self._found, keeper, task, source), partial(_not_found, keeper, task, source)
         keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
         return keeper.clock.boot() + max(every, BUSY_SECONDS)
@@ -86,7 +86,7 @@ class Looking:
             self._quiet, self._noted = {}, keeper.clock.boot()
 
 
-def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
+def _work(keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
     """Look at a source; None: nothing can have changed. Runs in a worker."""
     if spec["kind"] == "events":
         return events.look(spec)
@@ -95,8 +95,21 @@ def _work(keeper: Keeper, task: int, source: Source, spec: Mapping[str, Any], me
         return found
     with closing(keeper.store.reader()) as store:
         if spec["kind"] != "directory":
-            return replace(found, new=[each for each in found.new if store.item_named(task, each.name) is None])
-        return directory.look(spec, memory, store.known_items(task), source.device, keeper.clock.boot())
+            return replace(found, new=[each for each in found.new if store.item_named(task.id, each.name) is None])
+        return _in_directory(keeper, task, source, spec, memory, store.known_items(task.id))
+
+
+def _in_directory(
+    keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any], memory: Memory, known: Iterable[KnownItem]
+) -> Found | None:
+    """Look at a directory, and note what the next keeper needs to know of that."""
+    file, boot = kept.directory(keeper.site.state, task.name, task.nonce) / f"seen.{source.k}", keeper.clock.boot_id()
+    if not memory.listed:
+        memory.recall(file, boot)
+    found = directory.look(spec, memory, known, source.device, keeper.clock.boot())
+    if found is not None:
+        memory.note(file, boot)
+    return found
 
 
 LISTED: dict[str, Callable[[Mapping[str, Any], Site], Found]] = {

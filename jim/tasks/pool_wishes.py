@@ -13,7 +13,7 @@ from jim.tasks import pooling
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
 from jim.tasks.sources import Found, directory, group_of
-from jim.tasks.sources.directory import Memory
+from jim.tasks.sources.memory import Memory
 
 LEFT_AT_ONCE = 500  # files that are left out in one turn of the loop
 GIVEN_UP_FROM = frozenset(

@@ -1,7 +1,7 @@
 """The source that is a directory: files that have come to rest. What cannot be listed proves nothing.
 
-A file is taken once two looks, `stable_seconds` of boot time apart, have seen the same inode, size and mtime. What was
-seen is kept in memory: a new keeper begins anew. A file is gone once two good listings, 60 s apart, have not shown it.
+A file is taken once two looks, `stable_seconds` of boot time apart, have seen the same inode, size and mtime. A file is
+gone once two good listings, 60 s apart, have not shown it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatch, translate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jim.errors import JimError
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, NewItem
 from jim.tasks.sources import ALL, Found, group_of
+from jim.tasks.sources.memory import Memory, Seen
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
 GONE_SECONDS = 60.0  # between two listings without a file
@@ -29,25 +29,6 @@ NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # it went away meanwhile, 
 REMOVED = 2  # of `KnownItem.noted`
 ANY_DEPTH = "\0"  # stands for ** while a pattern is made
 Meant = Callable[[str], object]
-
-
-class Seen(NamedTuple):
-    """A file as a listing shows it."""
-
-    path: str
-    size: int
-    print: str  # inode and mtime: what tells that it has changed
-
-
-@dataclass
-class Memory:
-    """What earlier looks at a directory have seen."""
-
-    waiting: dict[str, tuple[Seen, float]] = field(default_factory=dict)  # files that are not taken, and since when so
-    missing: dict[int, float] = field(default_factory=dict)  # items, and when a listing first lacked them
-    ended: frozenset[str] = frozenset()  # groups whose end an earlier look has seen
-    mtimes: tuple[int, int] = (-1, -2)  # of the directory at the last two listings
-    listed: float = 0.0  # when the last one was, in seconds since boot
 
 
 def look(

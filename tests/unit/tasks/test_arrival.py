@@ -97,6 +97,51 @@ def test_12_a_file_that_grows_is_taken_once_with_its_last_size(ground):
     assert ground.done() == {path: 1}
 
 
+def test_12_a_file_comes_to_rest_though_its_keeper_is_killed_all_the_time(ground):
+    there = Arrival(ground)
+    path = there.drop("run1_a.raw")
+    for _ in range(4):
+        there.wait(20)
+        ground.restart()
+    assert there.states() == {"run1_a.raw": "acquired"}
+    Path(path).unlink()
+    ground.ask("throttle", at_once=0)
+    there.drop("run1_b.raw")
+    for _ in range(8):
+        there.wait(20)
+        ground.restart()
+    assert there.states()["run1_b.raw"] == "acquired"
+    Path(there.place / "run1_b.raw").unlink()
+    for _ in range(6):
+        there.wait(20)
+        ground.restart()
+    assert there.states()["run1_b.raw"] == "gone"
+
+
+def test_12_a_file_comes_to_rest_anew_after_a_reboot(ground):
+    there = Arrival(ground)
+    there.drop("run1_a.raw")
+    there.wait(50)
+    ground.clock.id = "boot-2"
+    ground.restart()
+    there.wait(40)
+    assert there.states() == {}
+    there.wait(30)
+    assert there.states() == {"run1_a.raw": "acquired"}
+
+
+def test_17_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
+    there = Arrival(ground, stable=0)
+    there.drop("run1_a.raw")
+    there.wait(10)
+    there.drop("END.1")
+    for _ in range(2):
+        ground.restart()
+        ground.go(3)
+    group = ground.store.group(ground.task().id, "1")
+    assert group.closed
+
+
 def test_13_a_file_that_is_renamed_into_place_is_taken_at_once(ground):
     there = Arrival(ground, stable=0)
     for name in ("run1_a.tmp", "run1_b.raw.part", ".run1_c.raw", "other.dat"):
