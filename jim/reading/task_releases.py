@@ -22,7 +22,7 @@ def _slowed(what: str, room: Room, queued: int) -> Wait | None:
     throttle, next_ = room.throttle, "they are released as others end; `jim task throttle` changes it"
     if not throttle.at_once:
         return Wait(f"{what}; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
-    if throttle.bad:
+    if throttle.probes:
         every = span(throttle.probe_seconds)
         next_ = f"one piece, new or tried again, goes every {every}, and more once they end well"
         return Wait(f"{what}; most attempts fail: {in_words(throttle)}", next_, STORED)

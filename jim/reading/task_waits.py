@@ -167,7 +167,12 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     if ready:
         what = f"{how_many(ready, 'piece')} {'is' if ready == 1 else 'are'} ready"
         yield why_not_released(view, task, what, room, found.queued)
-    elif throttle.bad and sent > throttle.allowance:
+    elif throttle.may_try_again and not sent:
+        due = span(max(0.0, throttle.decided + throttle.probe_seconds - view.store.clock.steady()))
+        next_ = f"in {due} that is decided: if few have failed, what failed before is tried again"
+        well = throttle.ended - throttle.failed
+        yield Wait(f"most attempts have failed, and {well} of the last {throttle.ended} ended well", next_, STORED)
+    elif throttle.probes and sent > throttle.allowance:
         what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
         next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
         yield Wait(what, f"{next_}, and more once attempts end well", STORED)

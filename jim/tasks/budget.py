@@ -26,7 +26,7 @@ class Budget:
         most = 0 if task.state is TaskState.PAUSED else self._throttle.allowance
         self._left = most if sent > most else None
         there = sum(_in_batch(keeper.store.counts(each.grid)) for each in waves if not each.t)
-        self._paced = bool(self._throttle.bad and most) and (most == 1 or there >= most)
+        self._paced = bool(self._throttle.probes and most) and (most == 1 or there >= most)
         self.due = NEVER  # when the next attempt may go, in seconds since boot
 
     def give(self, wave: Wave, job: GridJob) -> None:

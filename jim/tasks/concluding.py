@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, Task, TaskState
+from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, PieceState, Task, TaskState
 from jim.tasks import feeding
 from jim.tasks.keeping import Keeper
+from jim.tasks.throttle import read
 
 log = logging.getLogger(__name__)
 COMPLETED, WITH_FAILURES = "completed", "with failures"
@@ -49,6 +50,8 @@ def _finish(keeper: Keeper, task: Task) -> None:
     ]
     if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
         return
+    if pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again:
+        return  # a decision is to come, which may try them again
     failed = items.get(ItemState.FAILED) or _any_broken(keeper, task)
     lost = items.get(ItemState.DROPPED) and keeper.store.any_unfulfilled(task.id, feeding.NOT_FULFILLED)
     outcome = WITH_FAILURES if failed or lost else COMPLETED

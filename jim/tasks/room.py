@@ -40,7 +40,7 @@ class Room:
         most = limits.queued_by_tasks or limits.queued * 4 // 5
         self.places = max(0, most - sum(of.store.sent_of_tasks().values()))  # those of all tasks together
         self.free = max(0, min(throttle.allowance - self.sent, throttle.queued - queued, self.places))
-        self.probes = bool(throttle.bad and throttle.at_once and (self.free <= 0 or throttle.allowance == 1))
+        self.probes = bool(throttle.probes and throttle.at_once and (self.free <= 0 or throttle.allowance == 1))
 
     @property
     def alone(self) -> int | None:

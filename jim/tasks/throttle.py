@@ -57,6 +57,16 @@ class Throttle(NamedTuple):
         """Return how many pieces may be on the way."""
         return min(self.a or self.first, self.at_once)
 
+    @property
+    def probes(self) -> bool:
+        """Tell whether pieces go one at a time where the allowance is used up: most attempts fail since it shrank."""
+        return bool(self.bad and self.shrunk)
+
+    @property
+    def may_try_again(self) -> bool:
+        """Tell whether the decision that is to come may end a bad time: then what failed in it is tried again."""
+        return bool(self.bad and self.ended > self.failed)
+
 
 class End(NamedTuple):
     """An attempt that has ended."""
@@ -174,14 +184,18 @@ def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:
 
 
 def resumed(state: Throttle) -> Throttle:
-    """Return the throttle of a task that goes on after a pause: the allowance begins anew."""
+    """Return the throttle of a task that goes on after a pause: the allowance begins anew.
+
+    A bad time ends as ever: once few attempts fail, what failed in it is tried again.
+    """
     limits = state.at_once, state.queued, state.first, state.probe_seconds
-    return Throttle(*limits, suspend=state.suspend, retry=state.retry, trying=state.trying)
+    anew = Throttle(*limits, suspend=state.suspend, retry=state.retry, trying=state.trying)
+    return anew._replace(bad=state.bad, doubt=state.bad and state.doubt, again=state.again)
 
 
 def in_words(state: Throttle) -> str:
     """Return how the allowance is, for people."""
-    how = "failing" if state.bad else "growing" if state.allowance < state.at_once else "steady"
+    how = "failing" if state.probes else "growing" if state.allowance < state.at_once else "steady"
     return f"{state.allowance:,} of {state.at_once:,}, {how}"
 
 

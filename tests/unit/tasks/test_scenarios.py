@@ -381,6 +381,36 @@ def test_35_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_
     assert ground.task().outcome == "completed"
 
 
+def five_fail(ground, tmp_path):
+    """Let the first five of eight pieces fail, which is a bad time."""
+    names = [f"/data/{n:03}" for n in range(8)]
+    ground.start(files(tmp_path, *names, more="release = { first = 5, probe_seconds = 600, every_seconds = 0 }"))
+    ground.until(lambda: ground.work(code=3) or ground.task().throttle.get("bad"))
+    assert ground.counts("pieces")["failed"] == 5
+    return names
+
+
+def test_35_a_bad_time_ends_also_if_its_last_pieces_do(ground, tmp_path):
+    names = five_fail(ground, tmp_path)
+    ground.until(lambda: ground.work() or ground.counts("pieces") == {"completed": 3, "failed": 5})
+    ground.go(3, 1.0)
+    assert ground.task().state is TaskState.RUNNING
+    view = View(ground.site, ground.store, ground.clock)
+    assert "most attempts have failed, and 3 of the last 3 ended well" in waits_of(view, ground.task())
+    ground.until_state(TaskState.FINISHED, seconds=60.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert ground.task().outcome == "completed"
+
+
+def test_35_a_bad_time_goes_on_over_a_pause(ground, tmp_path):
+    names = five_fail(ground, tmp_path)
+    ground.ask("pause", kill=True)
+    ground.until(lambda: not ground.counts("pieces").get("sent"))
+    ground.ask("resume")
+    ground.until_state(TaskState.FINISHED, seconds=60.0)
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
 AGAIN = 'retry = [ { when = "exit 3", times = 50, delay = "PT10S" } ]'
 
 

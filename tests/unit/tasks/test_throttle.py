@@ -61,6 +61,15 @@ def test_a_retry_that_was_asked_for_during_a_pause_is_kept():
     assert resumed(NEW._replace(retry=1)).retry == 1
 
 
+def test_a_bad_time_ends_after_a_pause_as_ever():
+    state = NEW._replace(a=1, alone=3, bad=700.0, doubt=700.0, shrunk=3, row=7, decided=1000.0)
+    anew = resumed(state)
+    assert (anew.allowance, anew.row, in_words(anew)) == (5, 0, "5 of 2,000, growing")
+    assert ended(anew, well=5).throttle.again == 700.0
+    again = ended(anew, badly=5).throttle
+    assert (again.a, again.bad, in_words(again)) == (2, 700.0, "2 of 2,000, failing")
+
+
 def test_what_was_released_before_it_shrank_ends_well_and_says_nothing():
     state = ended(NEW._replace(a=500, decided=900.0), badly=50, next_wave=7).throttle
     assert ended(state, well=1000, wave=6).throttle == state
