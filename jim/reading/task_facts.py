@@ -39,6 +39,7 @@ class SourceSeen(NamedTuple):
     since: str
     closing: str  # what closes it
     unstable: int  # files that have still to come to rest
+    new: int | None  # items that it was the first to bring; None: an older version did not count them
 
 
 class WaveSeen(NamedTuple):
@@ -64,15 +65,14 @@ def _example(read: Sequence[TaskFailures], group: Group) -> int:
 
 def sources(view: View, task: Task) -> list[SourceSeen]:
     """Return the sources of a task."""
-    return [
-        _source(task, each, spec) for each, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True)
-    ]
+    found, new = view.store.sources(task.id), view.store.new_of_sources(task.id)
+    return [_source(task, each, spec, new.get(each.k)) for each, spec in zip(found, task.spec["source"], strict=True)]
 
 
-def _source(task: Task, each: Source, spec: Mapping[str, Any]) -> SourceSeen:
+def _source(task: Task, each: Source, spec: Mapping[str, Any], new: int | None) -> SourceSeen:
     unstable = json.loads(each.waits)["count"] if each.waits else 0
     known = each.closed, each.looked, each.reason, each.since
-    return SourceSeen(each.kind, what_of(spec), *known, _closing(task, spec), unstable)
+    return SourceSeen(each.kind, what_of(spec), *known, _closing(task, spec), unstable, new)
 
 
 def _closing(task: Task, spec: Mapping[str, Any]) -> str:

@@ -82,10 +82,12 @@ def inputs_in_words(told: Mapping[str, Any]) -> str:
 
 
 def source_in_words(told: Mapping[str, Any]) -> str:
-    """Return whether more may come of a source, when that was looked at, and what closes it."""
+    """Return what a source was the first to bring, whether more may come, when it was looked at, what closes it."""
     looked = f", looked at {told['looked']}" if told["looked"] else ", not looked at yet"
     state = f"closed since {told['closed']}" if told["closed"] else "open"
-    words = f"{told['what']}: {state}{looked}"
+    noun = noun_of_items(campaigns=told["kind"] == "events")
+    new = "" if told["new"] is None else f"{how_many(told['new'], noun)}, "
+    words = f"{told['what']}: {new}{state}{looked}"
     if told["unstable"]:
         words += f"; {how_many(told['unstable'], 'file')} still to come to rest"
     if told["reason"]:

@@ -123,6 +123,7 @@ class Chains(Waves):
         for grp, count in new.items():
             self._recount(source.task, "items", [(grp, state, count)])
             self.make_dirty(source.task, grp)
+        self.count_new(source.task, source.k, sum(new.values()))
 
     def _record(self, output: Output) -> str:
         return as_json({"lfn": output.place, **output.record})

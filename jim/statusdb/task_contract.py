@@ -119,6 +119,12 @@ class TaskStore(Protocol):
     def set_source(self, task: int, k: int, **columns: Any) -> None:
         """Record what is known of a source."""
 
+    def count_new(self, task: int, k: int, count: int) -> None:
+        """Count items that a source is the first to bring; those of a task of an older version are not known."""
+
+    def new_of_sources(self, task: int) -> dict[int, int]:
+        """Count the items that each source was the first to bring, if nobody of an older version has made the task."""
+
     def are_looked_at(self, when: Mapping[tuple[int, int], str]) -> None:
         """Record when sources (task, k) were looked at that have shown nothing new."""
 

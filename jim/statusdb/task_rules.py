@@ -18,7 +18,7 @@ _PIECES = (
     "WHERE p.p < t.next_piece GROUP BY p.task, p.grp, p.state"
 )
 _OUTPUTS = "SELECT task, 'output ' || stream AS what, grp, state, count(*) AS count FROM output GROUP BY 1, 2, 3, 4"
-_TALLY = "SELECT task, what, grp, state, count FROM task_tally WHERE count <> 0"
+_TALLY = "SELECT task, what, grp, state, count FROM task_tally WHERE count <> 0 AND state <> 'new'"
 _COUNTED = f"SELECT * FROM ({_ITEMS}) UNION ALL SELECT * FROM ({_PIECES}) UNION ALL SELECT * FROM ({_OUTPUTS})"
 RULES = {
     "two pieces share a part of an item": _OVERLAP.format(state=_LIVE_OR_DONE),

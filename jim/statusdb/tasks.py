@@ -25,6 +25,8 @@ COUNT = (
     "INSERT INTO task_tally VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count "
     "WHERE excluded.count <> 0"
 )
+OF_SOURCE = "source "  # what the tally calls the items that a source was the first to bring, by its number
+NEW = "UPDATE task_tally SET count = count + ? WHERE task = ? AND what = ?"
 OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "output", "wave", "task_tally", "task_journal")
 
 
@@ -117,6 +119,7 @@ class Tasks(Connected):
             fed = (self.task_named(each["task"]).id, each["output"]) if each["kind"] == "task" else (0, "")
             sql = "INSERT INTO source (task, k, kind, upstream, stream) VALUES (?, ?, ?, ?, ?)"
             self.db.execute(sql, (number, k, each["kind"], *fed))
+            self.db.execute(COUNT, (number, f"{OF_SOURCE}{k}", "", "new", 0))
 
     def remove_task(self, number: int) -> None:
         """Forget a task with all its rows; items of others that came from it say so no more by a number."""
@@ -193,9 +196,22 @@ class Tasks(Connected):
         return [number for (number,) in self.db.execute(sql, (priority,))]
 
     def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
-        """Yield group, what is counted (items or pieces), state and count."""
-        sql = "SELECT grp, what, state, count FROM task_tally WHERE task = ? AND count > 0 ORDER BY grp, what, state"
+        """Yield group, what is counted (items, pieces or outputs), state and count."""
+        sql = (
+            "SELECT grp, what, state, count FROM task_tally WHERE task = ? AND count > 0 AND state <> 'new' "
+            "ORDER BY grp, what, state"
+        )
         yield from self.db.execute(sql, (number,))
+
+    def count_new(self, task: int, k: int, count: int) -> None:
+        """Count items that a source is the first to bring; those of a task of an older version are not known."""
+        if count:
+            self.db.execute(NEW, (count, task, f"{OF_SOURCE}{k}"))
+
+    def new_of_sources(self, task: int) -> dict[int, int]:
+        """Count the items that each source was the first to bring, if nobody of an older version has made the task."""
+        found = self.db.execute("SELECT what, count FROM task_tally WHERE task = ? AND state = 'new'", (task,))
+        return {int(what.removeprefix(OF_SOURCE)): count for what, count in found}
 
     def _recount(self, task: int, what: str, changes: Iterable[tuple[str, str, int]]) -> None:
         """Let the tally follow: group, state, and how many more."""

@@ -136,7 +136,7 @@ def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends
         return
     some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
-        pooling.add(keeper, task, some)
+        keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some))
         if found.new:
             keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
             return

@@ -13,14 +13,13 @@ DO_NOTHING = frozenset({PieceState.TAKEN_BACK, PieceState.REPLACED})  # what oth
 BACK = frozenset({ItemState.GONE, ItemState.AVAILABLE})
 
 
-def add(keeper: Keeper, task: Task, found: Iterable[NewItem]) -> None:
-    """Add new items; what comes after its group was closed is late."""
+def add(keeper: Keeper, task: Task, found: Iterable[NewItem]) -> int:
+    """Add new items; what comes after its group was closed is late. Return how many are new."""
     closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
     by_state: dict[ItemState, list[NewItem]] = {}
     for each in found:
         by_state.setdefault(ItemState.LATE if each.grp in closed else ItemState.AVAILABLE, []).append(each)
-    for state, those in by_state.items():
-        keeper.store.add_items(task.id, those, state)
+    return sum([keeper.store.add_items(task.id, those, state) for state, those in by_state.items()])
 
 
 def is_gone(keeper: Keeper, task: Task, number: int) -> None:

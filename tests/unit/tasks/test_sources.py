@@ -74,16 +74,20 @@ def test_19_a_catalogue_that_is_away_when_a_task_is_created_is_told(ground):
         ground.create(TEXT % (SH, 'dataset = "ra"', 1))
 
 
-def test_what_closes_a_source_is_told(ground, capsys, monkeypatch):
+def test_what_a_source_was_the_first_to_bring_and_what_closes_it_is_told(ground, capsys, monkeypatch):
     monkeypatch.setenv("JIM_STATE", str(ground.site.state))
     dataset(ground, "/d/1")
     lines = ground.place / "names.txt"
-    lines.touch()
+    lines.write_text("/d/1\n/d/2\n/d/3\n")
     more = f'dataset = "raw"\n[[task.source]]\nlist = "{lines}"\n[[task.source]]\ncommand = ["/bin/echo", "end"]'
     ground.start(TEXT % (SH, more, 1))
     ground.go(3)
     assert cli.main(["task", "status", "t"]) == 0
     told = [each for each in capsys.readouterr().out.splitlines() if each.startswith("source: ")]
+    counts = ["dataset raw: 1 item", f"list {lines}: 2 items", "command /bin/echo end: 0 items"]
+    assert [each.partition(", ")[0].removeprefix("source: ") for each in told] == counts, (
+        "of one name, the first counts"
+    )
     assert [each.partition("; ")[2] for each in told] == [
         "closed by the catalogue, or `jim task close t`",
         "closed by the line `closed`, or `jim task close t`",

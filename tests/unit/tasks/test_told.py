@@ -7,6 +7,7 @@ import pytest
 from jim.model import State, Step
 from jim.reading import task_graph, task_hindrances, task_waits, task_words, waits
 from jim.reading.progress import progress
+from jim.reading.task_facts import sources
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.chain import Chain
@@ -158,6 +159,17 @@ def test_who_waits_for_a_file_that_cannot_be_stored_is_told_so(chain):
     (wait,) = task_waits.of_piece(view, task, chain.store.piece(task.id, 0))
     assert wait.what == f"it waits for gen/0, promised by piece gen/0, which is completed; {why}"
     assert task_graph.as_text(task_graph.graph(view, ["gen"]))[0] == "gen  10/10 ─ gen 9 there, 1 promised ─> reco  1/2"
+
+
+def test_what_each_source_has_brought_is_counted(chain):
+    chain.chain(events=20, campaigns=2, promises=False)
+    chain.finish()
+    found = {
+        name: [each.new for each in sources(view_of(chain), chain.task(name))] for name in ("gen", "reco", "merge")
+    }
+    assert found == {"gen": [2], "reco": [10], "merge": [2]}
+    chain.store.db.execute("DELETE FROM task_tally WHERE what LIKE 'source %'")  # as in a task of an older version
+    assert [each.new for each in sources(view_of(chain), chain.task("gen"))] == [None]
 
 
 def test_of_many_waves_the_first_are_told(ground):
