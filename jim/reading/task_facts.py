@@ -78,7 +78,7 @@ def _source(task: Task, each: Source, spec: Mapping[str, Any], new: int | None) 
 def _closing(task: Task, spec: Mapping[str, Any]) -> str:
     """Return what closes a source."""
     if spec["kind"] == "events":
-        return "all its events are known from the beginning"
+        return "the first look, which knows all events"
     if spec["kind"] == "task":
         return f"task {spec['task']}, once it brings nothing more"
     by_hand = f"`jim task close {task.name}`"

@@ -122,7 +122,7 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             continue
         if source.reason:
             what = f"{what_of(spec)} cannot be looked at: {source.reason}"
-            yield Wait(what, "it is looked at again; no item changes meanwhile", "the last look", source.since)
+            yield Wait(what, "it is looked at again; no item changes meanwhile", "the first such look", source.since)
         else:
             next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
             if source.upstream:

@@ -89,7 +89,7 @@ def source_in_words(told: Mapping[str, Any]) -> str:
     new = "" if told["new"] is None else f"{how_many(told['new'], noun)}, "
     words = f"{told['what']}: {new}{state}{looked}"
     if told["unstable"]:
-        words += f"; {how_many(told['unstable'], 'file')} still to come to rest"
+        words += f"; {how_many(told['unstable'], 'file')} not taken{'' if told['closed'] else ' yet'}"
     if told["reason"]:
         words += f"; cannot be looked at since {told['since']}: {told['reason']}"
     return words if told["closed"] else f"{words}; closed by {told['closing']}"

@@ -95,6 +95,8 @@ def written(value: Any) -> str:
     """Write a value of a wish as a person would."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={written(each)}" for name, each in value.items())
+    if value is None:
+        return "none"
     return ", ".join(map(written, value)) if isinstance(value, list | tuple) else str(value)
 
 

@@ -123,7 +123,9 @@ def file_of(name: str, site: Site) -> Path:
 
 def model_in(file: Path, tables: Mapping[str, Any]) -> Model:
     """Check the table [model] of a task file, and that each hole in a text is declared."""
-    told = _read("model", tables.get("model"), OF_MODEL)
+    if "model" not in tables:
+        raise BadRequest("it has no table [model], so it is a task file: `jim task create FILE` takes it")
+    told = _read("model", tables["model"], OF_MODEL)
     if not isinstance(told["holes"], Mapping):
         raise wrong("model.holes", f"expected a table, found {shown(told['holes'])}")
     holes = {name: _hole(name, table) for name, table in told["holes"].items()}

@@ -10,7 +10,7 @@ from typing import Any
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json
 from jim.clock import Clock
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
 from jim.reading.task_facts import what_of
 from jim.reading.task_words import noun_of_items
@@ -56,7 +56,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     """Look at each source, and split what is there."""
-    found = [look_now(each, site) for each in spec["source"]]
+    found = [_look(spec, each, site) for each in spec["source"]]
     new = {item.name: item for each in found for item in each.new}  # of a name from two sources, the first counts
     groups: dict[str, list[NewItem]] = {}
     for item in new.values():
@@ -81,6 +81,15 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
         "pieces": pieces,
         "waiting": waiting,
     }
+
+
+def _look(spec: Mapping[str, Any], source: Mapping[str, Any], site: Site) -> Found:
+    """Look at a source; if that cannot be, say which it is."""
+    try:
+        return look_now(source, site)
+    except (OSError, ValueError, JimError) as error:
+        why = str(error) if isinstance(error, JimError) else in_words(error)
+        raise JimError(f"{spec['name']}: {what_of(source)} cannot be looked at: {why}") from error
 
 
 def _refused(spec: Mapping[str, Any], site: Site) -> str:

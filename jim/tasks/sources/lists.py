@@ -55,6 +55,8 @@ def _item(text: str, place: str) -> NewItem:
         told = json.loads(text)
         variables = told.pop("variables", {})
         record = File.from_record(told).to_record()
+    except json.JSONDecodeError as error:
+        raise JimError(f"{place}, column {error.colno}: no JSON: {error.msg}") from error
     except (ValueError, SplitError) as error:
         raise JimError(f"{place}: {error}") from error
     if not isinstance(variables, dict) or not all(isinstance(each, str) for each in variables.values()):

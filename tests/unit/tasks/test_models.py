@@ -147,6 +147,11 @@ def test_a_model_is_no_task_file(site):
         task_file.read(models.file_of("count", site), site)
 
 
+def test_a_task_file_is_no_model(site):
+    with pytest.raises(BadRequest, match=r"it has no table \[model\], so it is a task file"):
+        models.model_in(Path("x.toml"), {"task": []})
+
+
 def test_a_site_s_own_model_hides_that_of_jim(site):
     assert list(models.known(site)) == ["count", "d0-reprocess"]
     own = Path(site.site.models) / "d0-reprocess.toml"

@@ -281,3 +281,10 @@ def test_a_list_says_in_which_line_is_no_text(tmp_path):
     file.write_bytes(b"a\n\xff\n")
     with pytest.raises(JimError, match=r"names.txt, line 2: no UTF-8"):
         lists.look({"list": str(file), "group": ""})
+
+
+def test_a_list_says_where_its_json_is_wrong(tmp_path):
+    file = tmp_path / "names.txt"
+    file.write_text('a\n{"lfn": }\n')
+    with pytest.raises(JimError, match="line 2, column 9: no JSON: Expecting value"):
+        lists.look({"list": str(file), "group": ""})

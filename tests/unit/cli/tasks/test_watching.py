@@ -119,6 +119,12 @@ def test_a_test_that_fails_exits_1(ground, jim, passing):
     assert "test 1: all pieces complete: no\n" in told
 
 
+def test_of_a_check_it_is_told_that_it_did_not_run(ground, jim, passing):
+    jim("create", ground.write(TEXT.replace("[task.test]", '[task.test]\ncheck = ["/bin/true"]')))
+    passing["of attempts"] = 3
+    assert "check /bin/true exits 0: not run" in jim("test", "mc", "--watch")[1].splitlines()
+
+
 def test_the_graph_has_a_box_for_each_task(ground, jim):
     jim("create", ground.write(TEXT + TEXT.replace('"mc"', '"other"')))
     assert jim("graph") == (0, "mc  0/?\nother  0/?\n")
