@@ -28,10 +28,12 @@ from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 QUERY = "query"
+# The batch system has jobs of these, or has no room for them: perhaps because of a job that JIM has given up.
+ASKED_ABOUT = SubmissionState.RECORDED, SubmissionState.CONFIRMED, SubmissionState.FULL
 
 
 class Asking:
-    """The move that asks about all jobs once per interval, if there are live jobs."""
+    """The move that asks about all jobs once per interval, if there is any to ask about."""
 
     def __init__(self) -> None:
         self._waited_for: dict[str, float] = {}  # the last question of each other account that we waited for
@@ -42,7 +44,7 @@ class Asking:
         if keeper.health.open or not keeper.workers.ready(QUERY):
             return
         now, interval = keeper.clock.boot(), keeper.site.batch.query_seconds
-        if not keeper.store.any_submission(SubmissionState.RECORDED, SubmissionState.CONFIRMED):
+        if not keeper.store.any_submission(*ASKED_ABOUT):
             keeper.workers.wait(QUERY, 0.0)
             return
         if take_turn(keeper.site.turn_file, interval, now - keeper.workers.due(QUERY), self._waited_for):

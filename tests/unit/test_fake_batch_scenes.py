@@ -199,3 +199,18 @@ def test_what_could_not_be_started_and_stays_is_taken_out_of_the_queue(tmp_path,
     gateway.go(10, 20.0)
     left = [task.phase for (id_, _), task in gateway.engine.tasks.items() if id_ <= len(attempts)]
     assert left == [Phase.ENDED] * 3
+
+
+@pytest.mark.parametrize("dialect", [Lsf, Slurm])
+def test_what_is_left_of_an_ended_attempt_does_not_fill_the_queue_for_ever(tmp_path, monkeypatch, dialect):
+    """Nothing else of JIM is there to be asked about, and one job is all that the batch system takes."""
+    gateway = submitted(Gateway(tmp_path, monkeypatch, dialect()), pieces=1)
+    task = gateway.engine.tasks[1, 1]
+    run = gateway.nodes.start(task)
+    gateway.nodes.report(run)
+    gateway.nodes.die(run)
+    gateway.engine.put_back(task)
+    gateway.engine.change("hold", task)
+    gateway.liar.most = 1
+    gateway.until(lambda: len(gateway.engine.tasks) == 2, seconds=10.0)
+    assert task.phase is Phase.ENDED
