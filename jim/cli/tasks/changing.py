@@ -50,8 +50,7 @@ OF_ALL = {
     TaskVerb.RESUME: (TaskState.PAUSED,),
     TaskVerb.FIX: (TaskState.CONFIGURED, TaskState.READY, *UNDER_WAY),
 }
-BY_ITSELF = "by itself"
-OWN_PAUSE = f"paused {BY_ITSELF}: {{reason}}; `jim task resume {{name}}` goes on all the same"
+OWN_PAUSE = "paused ({reason}); `jim task resume {name}` goes on all the same"
 
 
 class Wanted(NamedTuple):
@@ -173,8 +172,7 @@ def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> Iterable[
             yield Wanted(task, {}, str(error))
             continue
         if verb is TaskVerb.RESUME and paused_by_itself(task) and not wanted.left:
-            reason = task.reason.removeprefix(f"{BY_ITSELF}: ")
-            wanted = wanted._replace(left=OWN_PAUSE.format(name=task.name, reason=reason))
+            wanted = wanted._replace(left=OWN_PAUSE.format(name=task.name, reason=task.reason))
         yield wanted
 
 

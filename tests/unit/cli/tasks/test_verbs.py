@@ -404,7 +404,7 @@ def test_73_all_tasks_are_paused_and_go_on_but_one_that_has_paused_by_itself(gro
     assert jim("resume", "--all")[1].splitlines() == [
         "a: goes on; 4 pieces ready; at most 1,000 pieces are on the way at first",
         "b: goes on; 4 pieces ready; at most 1,000 pieces are on the way at first",
-        "c: left as it is: paused by itself: 20 in a row: exit 3; `jim task resume c` goes on all the same",
+        "c: left as it is: paused (by itself: 20 in a row: exit 3); `jim task resume c` goes on all the same",
     ]
     ground.until_state(TaskState.FINISHED, "a")
     ground.until_state(TaskState.FINISHED, "b")
@@ -430,7 +430,7 @@ def test_all_names_what_does_not_fit(ground, jim):
 def test_programs_are_told_what_a_wish_does(ground, jim):
     three(ground, jim)
     first, *_, last = json.loads(jim("resume", "--all", "--json")[1]) + json.loads(jim("pause", "a", "--json")[1])
-    assert (first["task"], first["verb"], first["left"][:16]) == ("c", "resume", "paused by itself")
+    assert (first["task"], first["verb"], first["left"][:17]) == ("c", "resume", "paused (by itself")
     assert {name: last[name] for name in ("task", "verb", "wish", "on_the_way", "ready", "failed")} == {
         "task": "a",
         "verb": "pause",
