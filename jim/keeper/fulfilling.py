@@ -31,7 +31,7 @@ class Fulfilling:
     """The move that fulfils the wishes for a grid job and for single local jobs of it."""
 
     def __init__(self) -> None:
-        self._told: dict[int, float] = {}  # when the batch system was last told to hold or release
+        self._told: dict[int, float] = {}  # when the batch system was last told to release what a resume is about
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Repeat the commands as long as live attempts show that the batch system has not obeyed."""
@@ -56,8 +56,8 @@ class Fulfilling:
         if any(targets.values()) and keeper.workers.crowded(spare=OTHERS):
             return keeper.looks.wait_for(SPARE_THREAD, job.id)
         if any(targets.values()):
-            work, done = partial(_tell, keeper, targets), partial(self._say, keeper, job.id)
-            failed = partial(self._not_told, keeper, job.id)
+            work, done = partial(_tell, keeper, targets), partial(self._say, keeper, job)
+            failed = partial(self._not_told, keeper, job)
             return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
         if job.wish == Verb.RESUME:
             # A listing from before the command may not yet show held jobs, and one that misses them says nothing.
@@ -78,14 +78,21 @@ class Fulfilling:
             return live
         return [each for each in live if not keeper.doubts.is_missed((each.grid, each.k, each.idx))]
 
-    def _say(self, keeper: Keeper, grid: int, what: str) -> None:
-        self._told[grid] = keeper.clock.boot()
-        _said(grid, what)
+    def _say(self, keeper: Keeper, job: GridJob, what: str) -> None:
+        self._note(keeper, job)
+        _said(job.id, what)
 
-    def _not_told(self, keeper: Keeper, grid: int, error: BaseException) -> None:
+    def _not_told(self, keeper: Keeper, job: GridJob, error: BaseException) -> None:
         """Believe no earlier listing: the batch system may have obeyed a command that did not answer."""
-        self._told[grid] = keeper.clock.boot()
-        _not_said(grid, error)
+        self._note(keeper, job)
+        _not_said(job.id, error)
+
+    def _note(self, keeper: Keeper, job: GridJob) -> None:
+        """Remember when the batch system was told: of a hold, that says nothing about a resume after it."""
+        if job.wish == Verb.RESUME:
+            self._told[job.id] = keeper.clock.boot()
+        else:
+            self._told.pop(job.id, None)
 
 
 def _is_in_doubt(keeper: Keeper, live: Live) -> bool:

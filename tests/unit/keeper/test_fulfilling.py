@@ -185,6 +185,17 @@ def test_a_cancel_of_what_has_completed_is_told(world):
     assert [each.wish for each in world.store.local_jobs(1)] == ["", "cancel", ""]
 
 
+def test_a_held_job_that_listings_have_missed_before_it_is_resumed_is_released(world):
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.wish("suspend", "1")
+    world.until(lambda: world.state(1, 0) is State.HELD)
+    world.batch.lies += [Instead("query", Answers.EMPTY)] * 2
+    world.until(lambda: not world.batch.lies, 5.0)
+    world.wish("resume", "1")
+    world.until(lambda: world.state(1, 0) is State.SUBMITTED, 5.0)
+
+
 def test_a_suspend_after_a_cancel_is_told(world):
     ended(world, None)
     for verb in ("cancel", "suspend"):

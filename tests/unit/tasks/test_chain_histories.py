@@ -104,7 +104,7 @@ class History:
         """Let all go well, and people bring in order what is not."""
         self.ground.work()
         for job in self.ground.store.grid_jobs():
-            if job.wish == "suspend":
+            if job.wish == "suspend" or (not job.wish and self.ground.store.counts(job.id).get(State.HELD)):
                 inbox.wish(self.ground.site.state, "resume", str(job.id))
         failed = []
         for name in NAMES:

@@ -144,7 +144,8 @@ class History:
             if task.throttle["at_once"] < 20:
                 ground.ask("throttle", at_once=20)
             for job in ground.store.grid_jobs():
-                if job.wish == "suspend":
+                # A job that two listings have missed is believed to have left the queue: it may be shown as held later.
+                if job.wish == "suspend" or (not job.wish and ground.store.counts(job.id).get(State.HELD)):
                     inbox.wish(ground.site.state, "resume", str(job.id))
             failed = to_retry(ground.store, task, {})
             if failed:
