@@ -132,8 +132,13 @@ class Tasks(Connected):
             self._shows_tasks_anew = True
 
     def set_task(self, number: int, **columns: Any) -> None:
-        """Change a task; a new state is written to its journal."""
+        """Change a task; a new state is written to its journal.
+
+        Why a task goes on is for its journal alone: it would be told long after that.
+        """
         reason = columns.get("reason", "")
+        if columns.get("state") is TaskState.RUNNING:
+            columns["reason"] = ""
         if "throttle" in columns:
             columns["throttle"] = json.dumps(columns["throttle"])
         with self.transaction():

@@ -194,3 +194,11 @@ def test_a_limit_of_zero_is_told_in_the_journal(ground):
     ground.ask("priority", priority=0)
     said = "requested: somebody, by the command line"
     assert {f"throttle {said}, at_once 0", f"priority {said}, priority 0"} <= set(ground.journal())
+
+
+def test_why_a_task_went_on_is_told_by_its_journal_alone(ground):
+    ground.start(events(6, 2))
+    ground.until(lambda: ground.work(code=3) or ground.task().state is TaskState.FINISHED)
+    ground.ask("recover")
+    ground.until(lambda: "running: failed pieces are recovered" in ground.journal())
+    assert (ground.task().state, ground.task().reason) == (TaskState.RUNNING, "")
