@@ -6,6 +6,7 @@ import hashlib
 
 SEEDS = 899_999_999
 ATTEMPTS = 300  # of a piece that are told apart; so there may be 3,000,000 pieces
+IN_A_TEST = 1000  # pieces of a test that are told apart
 HALF = 15  # bits of each half of a number below 2**30, which is more than SEEDS
 MASK = (1 << HALF) - 1
 
@@ -21,6 +22,11 @@ def seed_of(nonce: str, piece: int, attempt: int) -> int:
         number = _enciphered(nonce, number)
         if number < SEEDS:
             return number + 1
+
+
+def of_test(test: int, piece: int) -> int:
+    """Return a number for a piece of a test that no piece of its task has: its attempts have other seeds."""
+    return SEEDS // ATTEMPTS - 1 - test * IN_A_TEST - piece % IN_A_TEST
 
 
 def _enciphered(nonce: str, number: int) -> int:

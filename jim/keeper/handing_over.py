@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from jim.attempts.seeds import of_test
 from jim.errors import BadRequest, JimError, Outdated, Unclear, shown
 from jim.evidence.exit_record import Told
 from jim.handlers.base import Attributes, Handler
@@ -26,6 +28,7 @@ from jim.workdir.submission import (
     was_removed,
 )
 
+OF_TEST = re.compile(r"task:[^:]+:test:(\d+):\d+")  # the key of a grid job that tests a task
 OF_EACH = (
     "executable",
     "arguments",
@@ -90,7 +93,10 @@ def _of_task(job: GridJob, piece: Piece) -> tuple[str, int, int] | None:
     if not job.is_of_task:
         return None
     told = piece.variables
-    return str(job.request["task"]["nonce"]), int(told["Piece"]), int(told.get("AttemptsBefore", 0))
+    number, test = int(told["Piece"]), OF_TEST.fullmatch(job.key)
+    if test:
+        number = of_test(int(test[1]), number)
+    return str(job.request["task"]["nonce"]), number, int(told.get("AttemptsBefore", 0))
 
 
 def _lines(question: str, answer: Iterable[str]) -> list[str]:

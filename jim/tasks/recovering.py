@@ -16,6 +16,8 @@ from jim.errand import Errand
 from jim.errors import JimError, UnknownJob
 from jim.model import Kind
 from jim.site.file import Site
+from jim.splitting.checked_values import whole
+from jim.splitting.errors import InvalidParameter
 from jim.splitting.files_and_jobs import SplitJob, jobs_in
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
@@ -182,7 +184,7 @@ def _ranges(failed: Sequence[Failed], given: Mapping[str, Any]) -> Iterator[NewP
     """Cut failed ranges of events again, into smaller ones if that is said."""
     for piece, _, (part,) in failed:
         first, count = piece.record["events"]
-        size = int(given.get(PER_PIECE, count))
+        size = whole(1).of(given.get(PER_PIECE, count), PER_PIECE, InvalidParameter)
         for begin in range(first, first + count, size):
             number = min(size, first + count - begin)
             yield NewPiece(piece.grp, {"events": [begin, number]}, (Part(part.item, begin, begin + number - 1),))

@@ -1008,6 +1008,16 @@ def test_64_no_two_seeds_of_a_task_are_equal():
     assert len({b - a for a, b in pairwise(seed_of("f00d", piece, 1) for piece in range(100))}) == 99, "in no order"
 
 
+def test_64_tests_have_other_seeds_than_the_work_itself(ground):
+    ground.create(events(20, 5, "test = { pieces = 3 }"))
+    for _ in range(2):
+        ground.ask("test")
+        ground.until_state(TaskState.READY)
+    ground.ask("start")
+    ground.until_state(TaskState.FINISHED)
+    assert len(ground.seeds) == len(set(ground.seeds)) == 10
+
+
 def on_wave(ground, tmp_path):
     """Let the wave of a task have a running, a completed and a failed local job."""
     ground.start(files(tmp_path, "a", "b", "c"))

@@ -282,6 +282,12 @@ def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
         "becomes: 3 pieces, with memory_mb 50 (for these alone)",
     ]
     assert "\ncampaigns    1 completed, 1 failed\n" in jim("status", "mc")[1]
+    for value in ("0", "-3", "x"):
+        code, refused = jim("recover", "mc", f"events_per_piece={value}")
+        assert (code, refused.partition("found")[0]) == (
+            2,
+            "jim: events_per_piece: expected a whole number, 1 or more, ",
+        )
     words = ["mc", "events_per_piece=1", "memory_mb=50"]
     for at in range(4):  # options may stand anywhere
         assert jim("recover", *words[:at], "--dry-run", *words[at:])[1].splitlines() == told
