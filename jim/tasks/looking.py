@@ -26,6 +26,7 @@ NEVER = float("inf")
 STORED_AT_ONCE = 500
 CHANGED_AT_ONCE = 100
 WAITS_KEPT = 5  # files that wait, of which people are told
+FIRST_SECONDS = 60.0  # so long pieces wait for the first look
 NOTED_SECONDS = 10.0  # looks that show nothing new are written down together, as often as that
 T = TypeVar("T")
 
@@ -35,6 +36,8 @@ class Looking:
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], float] = {}  # seconds since boot of the next look at each source
+        self._began: dict[tuple[int, int], float] = {}  # when the first look began since its task runs
+        self._ended: set[tuple[int, int]] = set()  # sources of which such a look has ended, well or not
         self._memories: dict[tuple[int, int], Memory] = {}  # of directories
         self._quiet: dict[tuple[int, int], str] = {}  # when sources were looked at that show nothing new
         self.ends = Ends()
@@ -45,6 +48,28 @@ class Looking:
         spec = task.spec["source"]
         return min(
             (self._look(keeper, task, each, spec[each.k]) for each in keeper.store.sources(task.id)), default=NEVER
+        )
+
+    def forget(self, keeper: Keeper, task: Task) -> None:
+        """Look at once when a task goes on that does not run: nobody looks meanwhile."""
+        for source in keeper.store.sources(task.id):
+            key = task.id, source.k
+            self._next.pop(key, None)
+            self._began.pop(key, None)
+            self._ended.discard(key)
+
+    def is_behind(self, keeper: Keeper, task: Task) -> bool:
+        """Tell whether pieces have to wait for a look: their files may have changed while nobody looked.
+
+        They do not wait for ever for a directory that hangs.
+        """
+        boot = keeper.clock.boot()
+        return any(
+            each.kind == "directory"
+            and not each.closed
+            and (task.id, each.k) not in self._ended
+            and boot < self._began.get((task.id, each.k), boot) + FIRST_SECONDS
+            for each in keeper.store.sources(task.id)
         )
 
     def looked(self, keeper: Keeper, task: Task) -> bool:
@@ -65,19 +90,25 @@ class Looking:
         if keeper.workers.busy(key):
             return keeper.clock.boot() + max(every, BUSY_SECONDS)
         self._next[key[1:]] = keeper.clock.boot() + every
+        self._began.setdefault(key[1:], keeper.clock.boot())
         memory = self._memories.setdefault(key[1:], Memory())
         work = partial(_work, keeper, task, source, spec, memory)
-        done, failed = partial(self._found, keeper, task, source), partial(_not_found, keeper, task, source)
+        done, failed = partial(self._found, keeper, task, source), partial(self._not_found, keeper, task, source)
         keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
         return keeper.clock.boot() + max(every, BUSY_SECONDS)
 
     def _found(self, keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
         """Store what was found; a look that shows nothing new gives its task no turn, and is written down later."""
+        self._ended.add((task.id, source.k))
         self._quiet.pop((task.id, source.k), None)
         if _is_as_before(source, found):
             self._quiet[task.id, source.k] = keeper.clock.utc()
         else:
             _found(keeper, task, source, found, self.ends)
+
+    def _not_found(self, keeper: Keeper, task: Task, source: Source, error: BaseException) -> None:
+        self._ended.add((task.id, source.k))
+        _not_found(keeper, task, source, error)
 
     def note(self, keeper: Keeper) -> None:
         """Write down the looks that have shown nothing new."""

@@ -13,7 +13,7 @@ from jim.tasks.counting import tick
 from jim.tasks.effects import is_tried
 from jim.tasks.following import follow
 from jim.tasks.handing_in import hand_in
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.looking import Looking
 from jim.tasks.planning import Planning
 from jim.tasks.releasing import Releasing
@@ -98,8 +98,12 @@ class Tasks:
             task = keeper.store.task(task.id) or task  # these may have changed the throttle, or paused the task
             planned = self.planning.plan(keeper, task)
             when = min(when, self.looking.look(keeper, task), planned)
-            if planned > keeper.clock.boot():  # what is planned at once may be in the same wave
+            if self.looking.is_behind(keeper, task):
+                when = min(when, ask_again(keeper))
+            elif planned > keeper.clock.boot():  # what is planned at once may be in the same wave
                 when = min(when, self.releasing.release(keeper, task))
+        else:
+            self.looking.forget(keeper, task)
         when = min(when, hand_in(keeper, task), keep(keeper, task))
         when = min(when, ending.go_on(keeper, task, self._wish))
         self.looking.ends.close(keeper, task)

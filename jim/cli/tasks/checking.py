@@ -66,7 +66,7 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
             "what": what_of(source),
             "fed": source["kind"] == "task",
             "events": source["kind"] == "events",
-            "items": len(each.new),
+            "items": len({item.name for item in each.new}),
             "closed": each.closed,
             "waits": dict(each.unstable),
         }

@@ -260,6 +260,34 @@ def test_17_an_end_closes_its_run_and_what_comes_after_is_late(ground):
     assert ground.done() == dict.fromkeys([*one, *two, late], 1)
 
 
+@pytest.mark.parametrize("how", ["paused", "without a keeper"])
+def test_67_a_file_that_changes_while_nobody_looks_is_never_sent_with_its_old_size(ground, how):
+    there = Arrival(ground, stable=30, more="at_once = 1")
+    names = [there.drop(f"run1_{n}.raw") for n in range(2)]
+    there.wait(60)
+    assert ground.pieces() == ["sent", "ready"]
+    if how == "paused":
+        ground.ask("pause")
+    ground.work()
+    if how == "paused":
+        there.wait(60)
+        assert ground.pieces() == ["completed", "ready"]
+    there.drop("run1_1.raw", "longer")
+    if how == "paused":
+        ground.ask("resume")
+    else:
+        ground.clock.now += 600.0
+        ground.restart()
+    ground.go(3)
+    assert ground.pieces() == ["completed", "taken back"]
+    there.wait(60)
+    assert ground.pieces() == ["completed", "taken back", "sent"]
+    assert ground.store.item_named(ground.task().id, names[1]).size == 6
+    there.end()
+    assert ground.done() == dict.fromkeys(names, 1)
+    assert there.note("run1_1.raw") == ""
+
+
 def test_67_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground):
     there = Arrival(ground, stable=30)
     one, end = there.drop("run1_a.raw"), there.drop("END.1")

@@ -87,6 +87,12 @@ def test_check_tells_which_piece_has_a_comma_in_its_list_of_names(ground, jim, t
     assert [bool(each["refused"]) for each in whole["pieces"]] == [False, fails, False], "one file alone may have one"
 
 
+def test_check_counts_a_name_once_that_a_list_has_twice(ground, jim, tmp_path):
+    source = f'source = [ {{ list = "{a_list(tmp_path, "/d/1", "/d/2", "/d/1")}" }} ]'
+    told = jim("check", ground.write(f'[[task]]\nname = "f"\n{SH}\n{source}\n'))[1]
+    assert f"  source: list {tmp_path}/names.txt: 2 items, closed" in told.splitlines()
+
+
 def test_check_tells_that_a_name_is_taken(ground, jim):
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
