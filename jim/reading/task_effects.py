@@ -38,7 +38,9 @@ def follow(task: Task) -> str:
 
 
 def _at_first(task: Task) -> str:
-    return f"at most {read(task.throttle).first:,} pieces are on the way at first"
+    limits = read(task.throttle)
+    first = min(limits.first, limits.at_once)
+    return f"at most {how_many(first, 'piece')} {'is' if first == 1 else 'are'} on the way at first"
 
 
 def _test(known: Known, _: Content) -> Told:

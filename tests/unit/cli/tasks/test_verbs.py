@@ -87,6 +87,14 @@ def test_check_tells_which_piece_has_a_comma_in_its_list_of_names(ground, jim, t
     assert [bool(each["refused"]) for each in whole["pieces"]] == [False, fails, False], "one file alone may have one"
 
 
+@pytest.mark.parametrize(("limits", "words"), [("first=1", "1 piece is"), ("at_once=0", "0 pieces are")])
+def test_what_goes_first_is_told_as_it_is(ground, jim, limits, words):
+    jim("create", ground.write(TEXT))
+    jim("throttle", "mc", limits)
+    ground.go()
+    assert f"mc: starts; at most {words} on the way at first" in jim("start", "mc", "--untested")[1]
+
+
 def test_check_counts_a_name_once_that_a_list_has_twice(ground, jim, tmp_path):
     source = f'source = [ {{ list = "{a_list(tmp_path, "/d/1", "/d/2", "/d/1")}" }} ]'
     told = jim("check", ground.write(f'[[task]]\nname = "f"\n{SH}\n{source}\n'))[1]
