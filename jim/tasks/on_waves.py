@@ -18,6 +18,7 @@ WHY_NOT = {
     Verb.REMOVE: "use 'jim task remove {task}' once the task has ended",
     RECOVER: f"{RECOVERS}; 'jim retry {{grid}}' tries again what has failed",
 }
+COUNTS = "force is not possible: it has completed, and what it has brought counts"
 FORCED = "force is not possible: nothing shows that its outputs are whole; 'jim retry {target}' tries it again"
 
 
@@ -40,7 +41,7 @@ def refused_on_wave(of: HasStore, job: GridJob, slices: Sequence[tuple[int, int]
     if verb == Verb.REMOVE and wave.t and task.tests != wave.t:
         return ""  # a test that is over belongs to nobody
     if verb == Verb.FORCE and _claims_too_much(of.store, job, slices, content):
-        words = FORCED
+        words = FORCED if content.get("to") == State.COMPLETED.value else COUNTS
     if verb == Verb.RETRY and task.state in (TaskState.CANCELLING, TaskState.CANCELLED):
         words = f"the task is {task.state.value}"
     told = words.format(task=task.name, grid=job.id, target=target)

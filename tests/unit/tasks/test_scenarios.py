@@ -1042,7 +1042,7 @@ def on_wave(ground, tmp_path):
         ("edit", "1", {"changes": {}}, "1 is wave 1 of task t: use 'jim task fix t'"),
         ("remove", "1", {}, "1 is wave 1 of task t: use 'jim task remove t' once the task has ended"),
         ("force", "1.1", {"to": "completed", "reason": "x"}, "1.1 is piece t/1: force is not possible"),
-        ("force", "1.0", {"to": "failed", "reason": "x"}, "1.0 is piece t/0: force is not possible"),
+        ("force", "1.0", {"to": "failed", "reason": "x"}, "1.0 is piece t/0: force is not possible: it has completed"),
     ],
 )
 def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
