@@ -196,7 +196,7 @@ def test_the_page_holds_as_it_is_written(tmp_path):
     assert 'SiteTestStatus = "ok"' in told
     assert "verified: its " in told  # the backup before the upgrade
     assert re.search(r"/var/lib/jim/mc continues as [0-9a-f]{8}; the next grid job is \d+ or above", told)
-    assert "it is in use: systemctl disable --now jim-keepers.timer" in told
+    assert "JIM is in use by its timer: systemctl disable --now jim-keepers.timer" in told
     assert told.endswith("nothing is left\n")
 
 
