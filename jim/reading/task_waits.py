@@ -10,7 +10,7 @@ from jim.model import Kind, Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many, span
-from jim.reading.task_facts import failures, not_kept, to_come, trouble, what_of
+from jim.reading.task_facts import failures, to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
 from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again, missing, of_failed
 from jim.reading.task_releases import why_not_released
@@ -22,12 +22,14 @@ from jim.statusdb.task_rows import (
     EMPTY,
     UNPRINTABLE,
     ItemState,
+    Output,
     OutputState,
     PieceRow,
     PieceState,
     Source,
     Task,
     TaskState,
+    Todo,
 )
 from jim.tasks.effects import OLDER
 from jim.tasks.room import Room
@@ -45,6 +47,7 @@ NEXT = {
 ONLY_CANCEL = "nothing more is sent; only `jim task cancel {name}` is possible"
 AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
+LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
@@ -97,11 +100,17 @@ def _failures(view: View, task: Task) -> Iterator[Wait]:
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
-    some = not_kept(view, task, TROUBLES + 1)
+    some = view.store.outputs_in_trouble(task.id, TROUBLES + 1)
     for each in some[:TROUBLES]:
-        yield Wait(each, KEPT_LATER, STORED)
+        yield Wait(trouble(task, each), _kept_later(task, each), STORED)
     if len(some) > TROUBLES:
         yield Wait("more outputs cannot be kept", "they are tried again", STORED)
+
+
+def _kept_later(task: Task, output: Output) -> str:
+    """Return what lets an output be kept: what is lost of a completed piece, nobody makes again."""
+    lost = output.todo is Todo.STORE and output.reason.startswith(f"{output.place}: ")
+    return LOST.format(name=task.name) if lost else KEPT_LATER
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
@@ -251,7 +260,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait(f"it is {piece.state.value}{why}", _after(view, task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:
-            yield Wait(trouble(task, output), KEPT_LATER, STORED)
+            yield Wait(trouble(task, output), _kept_later(task, output), STORED)
 
 
 def _after(view: View, task: Task, piece: PieceRow, local: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from jim.model import State, Step
@@ -170,6 +172,21 @@ def test_what_each_source_has_brought_is_counted(chain):
     assert found == {"gen": [2], "reco": [10], "merge": [2]}
     chain.store.db.execute("DELETE FROM task_tally WHERE what LIKE 'source %'")  # as in a task of an older version
     assert [each.new for each in sources(view_of(chain), chain.task("gen"))] == [None]
+
+
+def test_a_file_that_was_lost_before_it_was_stored_is_to_be_put_back(chain):
+    (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
+    chain.chain(events=2)
+    chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
+    (output,) = chain.store.outputs_of(chain.task("gen").id, 0)
+    Path(output.place).unlink()
+    (chain.stores["gen"] / "gen-0000000-gen.dat").unlink()
+    chain.go(2, 20.0)
+    chain.go(2)
+    words = f"output gen of piece gen/0 is not stored: {output.place}: No such file or directory"
+    assert told(chain, "gen")[words] == (
+        "put that file back as it was, for its piece is completed; `jim task cancel gen` gives up what is not stored"
+    )
 
 
 def test_of_many_waves_the_first_are_told(ground):
