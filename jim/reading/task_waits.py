@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from jim.model import Kind, Step
@@ -109,8 +110,19 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
 
 def _kept_later(task: Task, output: Output) -> str:
     """Return what lets an output be kept: what is lost of a completed piece, nobody makes again."""
-    lost = output.todo is Todo.STORE and output.reason.startswith(f"{output.place}: ")
+    lost = output.todo is Todo.STORE and _is_lost(Path(output.place))
     return LOST.format(name=task.name) if lost else KEPT_LATER
+
+
+def _is_lost(path: Path) -> bool:
+    """Tell whether a file is not there; while nobody can look, nothing is lost."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:

@@ -121,10 +121,10 @@ def test_outputs_changed_while_the_tar_is_written_do_not_slip_in(tmp_path, monke
     add = Tar.add
     contents = itertools.chain([b"wrong"], itertools.repeat(b"right"))
 
-    def change_and_add(tar, name, size, content):
+    def change_and_add(tar, name, *rest, **how):
         if name.endswith("x.dat"):
             output.write_bytes(next(contents))
-        add(tar, name, size, content)
+        add(tar, name, *rest, **how)
 
     monkeypatch.setattr(Tar, "add", change_and_add)
     world.until(lambda: world.finished(grid))
