@@ -66,7 +66,6 @@ class Looking:
         boot = keeper.clock.boot()
         return any(
             each.kind == "directory"
-            and not each.closed
             and (task.id, each.k) not in self._ended
             and boot < self._began.get((task.id, each.k), boot) + FIRST_SECONDS
             for each in keeper.store.sources(task.id)
@@ -78,7 +77,9 @@ class Looking:
 
     def _look(self, keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any]) -> float:
         key = ("task look", task.id, source.k)
-        if source.closed or (source.upstream and (source.looked or keeper.workers.busy(key))):
+        if (source.closed and source.kind != "directory") or (
+            source.upstream and (source.looked or keeper.workers.busy(key))
+        ):
             return NEVER
         if source.upstream:
             catch_up(keeper, task, source)
@@ -167,7 +168,8 @@ def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends
         return
     some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
-        keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some))
+        is_closed = bool(keeper.store.sources(task.id)[source.k].closed)
+        keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some, is_closed=is_closed))
         if found.new:
             keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
             return
@@ -200,11 +202,11 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
     now = keeper.clock.utc()
     some = dict(list(found.unstable.items())[:WAITS_KEPT])
     waits = json.dumps({"count": len(found.unstable), "some": some}) if found.unstable else ""
-    told = {"looked": now, "reason": "", "since": "", "waits": waits, "closed": now if found.closed else ""}
+    told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
     keeper.store.set_source(task.id, source.k, device=found.device, **told)
     if found.closed:
         keeper.store.note_task(task.id, "source closed", source.kind)
-    if ALL in found.ended:
+    if ALL in found.ended and not keeper.store.sources(task.id)[source.k].closed:
         keeper.store.set_source(task.id, source.k, closed=now)
         keeper.store.note_task(task.id, "source closed", "its end was seen")
         pooling.leave_out(keeper, task, found.empty)

@@ -13,12 +13,12 @@ DO_NOTHING = frozenset({PieceState.TAKEN_BACK, PieceState.REPLACED})  # what oth
 BACK = frozenset({ItemState.GONE, ItemState.AVAILABLE})
 
 
-def add(keeper: Keeper, task: Task, found: Iterable[NewItem]) -> int:
-    """Add new items; what comes after its group was closed is late. Return how many are new."""
+def add(keeper: Keeper, task: Task, found: Iterable[NewItem], *, is_closed: bool = False) -> int:
+    """Add new items; what comes after its group, or its source, was closed is late. Return how many are new."""
     closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
     by_state: dict[ItemState, list[NewItem]] = {}
     for each in found:
-        by_state.setdefault(ItemState.LATE if each.grp in closed else ItemState.AVAILABLE, []).append(each)
+        by_state.setdefault(ItemState.LATE if is_closed or each.grp in closed else ItemState.AVAILABLE, []).append(each)
     return sum([keeper.store.add_items(task.id, those, state) for state, those in by_state.items()])
 
 

@@ -9,6 +9,7 @@ import shlex
 import tarfile
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,12 @@ HISTORIES = {
 class Tasked:
     """A place with a task whose payloads keep a diary outside of the work directory."""
 
+    def source(self) -> str:
+        """Make what the task works on, and say where it is."""
+        names = self.at.place / "names.txt"
+        names.write_text("".join(f"{each}\n" for each in ITEMS) + "closed\n")
+        return f'list = "{names}"'
+
     def __init__(self, place, name: str) -> None:
         self.at = place(name)
         self.diary = self.at.place / "diary"
@@ -43,8 +50,6 @@ class Tasked:
             f'echo "begin $me" >>{diary}\nsleep 0.05\necho "$me" >out.txt\necho "end $me" >>{diary}\n'
         )
         program.chmod(0o755)
-        names = self.at.place / "names.txt"
-        names.write_text("".join(f"{each}\n" for each in ITEMS) + "closed\n")
         file = self.at.place / "task.toml"
         file.write_text(
             f"""
@@ -57,7 +62,7 @@ class Tasked:
             arguments = ["$InputFiles"]
             outputs = ["out.txt"]
             [[task.source]]
-            list = "{names}"
+            {self.source()}
             [task.split]
             parameters = {{ files_per_job = 2 }}
             [task.release]
@@ -93,14 +98,26 @@ class Tasked:
                     if name.endswith("/out.txt") and ".killed" not in name:
                         line = tar.extractfile(name).read().decode().strip()
                         assert f"end {line}" in told, "an output without its payload's end"
-                        done.update(line.split()[0].split(","))
+                        done.update(Path(item).name for item in line.split()[0].split(","))
         assert done == Counter([*ITEMS, *more]), self.at.log()[-3000:]
         assert max(Counter(told).values()) == 1, "an attempt ran twice"
         assert [name for name in inbox.names(self.at.state) if name.startswith("wish-")] == []
 
 
-def run(place, name: str, hurt: dict, history: str = "nothing") -> None:
-    tasked = Tasked(place, name)
+class Arriving(Tasked):
+    """The same with files that come to rest in a directory, so that each keeper notes what it has seen for the next."""
+
+    def source(self) -> str:
+        directory = self.at.place / "arriving"
+        directory.mkdir()
+        for each in (*ITEMS, "END.all"):
+            (directory / each).write_text(each)
+        times = "every_seconds = 1\nstable_seconds = 1"
+        return f'directory = "{directory}"\nfiles = "item-*"\n{times}\nclosed_by = "END.*"'
+
+
+def run(place, name: str, hurt: dict, history: str = "nothing", kind: type[Tasked] = Tasked) -> None:
+    tasked = kind(place, name)
     tasked.at.keep(**hurt)
     tasked.live(HISTORIES[history])
     tasked.check(("item-7",) if history == "more items" else ())
@@ -156,6 +173,22 @@ def test_8_61_a_keeper_killed_at_each_writing_call(place, shim, history):
             partial(run, place, f"at{at}", {"more": {"LD_PRELOAD": str(shim), "SHIM_AT": str(at)}}, history),
         )
         for at in range(first, count + 1, len(HISTORIES) * SHARE)
+    )
+
+
+@pytest.mark.torture
+def test_17_61_a_keeper_killed_at_each_writing_call_while_files_come_to_rest(place, shim):
+    calm = Arriving(place, "calm")
+    log = calm.at.place / "count"
+    assert calm.at.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
+    calm.check()
+    count = int(log.read_text())
+    at_once(
+        (
+            f"write {at}",
+            partial(run, place, f"at{at}", {"more": {"LD_PRELOAD": str(shim), "SHIM_AT": str(at)}}, kind=Arriving),
+        )
+        for at in (*range(1, 60), *range(60, count + 1, 7))  # the looks are among the first
     )
 
 

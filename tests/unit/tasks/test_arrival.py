@@ -350,6 +350,48 @@ def test_18_a_file_that_is_removed(ground):
     assert ground.counts("items") == {"completed": 5, "gone": 2}
 
 
+def test_17_what_happens_to_files_after_their_source_was_closed(ground):
+    there = Arrival(ground, stable=0, more="at_once = 1")
+    names = {n: there.drop(f"run1_{n}.raw") for n in "abcd"}
+    there.drop("END.all")
+    there.wait(40)
+    ground.begin()
+    assert ground.pieces() == ["sent", "ready", "ready", "ready"]
+    assert all(each.closed for each in ground.store.sources(1))
+    Path(names["b"]).unlink()
+    there.drop("run1_c.raw", "longer than before")
+    names["late"] = there.drop("run1_late.raw")
+    there.wait(100)
+    assert there.states() == {
+        **dict.fromkeys(("run1_a.raw", "run1_d.raw"), "acquired"),
+        "run1_b.raw": "gone",
+        **dict.fromkeys(("run1_c.raw", "run1_late.raw"), "late"),
+    }
+    assert ground.pieces() == ["sent", "taken back", "taken back", "ready"]
+    assert ground.journal().count("source closed: its end was seen") == 1
+    ground.end()
+    ground.until_state(TaskState.FINISHED)
+    assert ground.done() == {names["a"]: 1, names["d"]: 1}
+    ground.ask("reopen")
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert ground.done() == dict.fromkeys((names[n] for n in ("a", "c", "d", "late")), 1)
+    assert ground.store.item_named(1, names["c"]).size == len("longer than before")
+
+
+def test_17_a_file_that_comes_while_a_person_opens_its_source_again_is_in_time(ground):
+    there = Arrival(ground, stable=0, more="at_once = 1")
+    names = [there.drop("run1_a.raw"), there.drop("run1_b.raw")]
+    there.drop("END.all")
+    there.wait(40)
+    there.place.joinpath("END.all").unlink()
+    names.append(there.drop("run1_c.raw"))
+    ground.ask("reopen")
+    there.wait(40)
+    assert there.states() == dict.fromkeys(("run1_a.raw", "run1_b.raw", "run1_c.raw"), "acquired")
+    there.end()
+    assert ground.done() == dict.fromkeys(names, 1)
+
+
 def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
     there = Arrival(ground, size=10)
     path = there.drop("run1_a.raw", "1")
