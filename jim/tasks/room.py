@@ -7,11 +7,12 @@ from typing import Protocol
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import Task, Wave
+from jim.statusdb.task_rows import PieceRow, PieceState, Task, Wave
 from jim.tasks.crowding import is_crowded
 from jim.tasks.throttle import read
 
 NOT_STARTED = (State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD)
+RELEASED = (PieceState.SENT, PieceState.COMPLETED, PieceState.FAILED)
 
 
 class Place(Protocol):
@@ -31,7 +32,7 @@ class Room:
 
     def __init__(self, of: Place, task: Task) -> None:
         counts = of.store.task_counts(task.id, "pieces")
-        self.begun = sum(counts.get(each, 0) for each in ("sent", "completed", "failed"))
+        self._of, self._task = of, task.id
         self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
         self.waves = [each for each in of.store.live_waves(task.id) if not each.t]
         queued = sum(_not_started(of.store, each) for each in self.waves)
@@ -46,7 +47,7 @@ class Room:
     def alone(self) -> int | None:
         """How many of the first pieces, which go alone, are left; None: others may follow."""
         first = self.throttle.alone_first
-        return max(0, first - self.begun) if first else None
+        return max(0, first - len(released(self._of.store, self._task))) if first else None
 
     @property
     def most(self) -> int:
@@ -54,6 +55,12 @@ class Room:
         if self.probes:
             return 0
         return max(0, min(self.free, self.ready if self.alone is None else min(self.ready, self.alone)))
+
+
+def released(store: Store, task: int) -> list[PieceRow]:
+    """Return the pieces of a task that were released: none whose promise broke before, or that others replace."""
+    waves = (each.w for each in store.waves(task) if not each.t)
+    return [each for w in waves for each in store.pieces_of_wave(task, w) if each.state in RELEASED]
 
 
 def _not_started(store: Store, wave: Wave) -> int:

@@ -19,6 +19,7 @@ from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
 from jim.tasks.handing_in import stored
 from jim.tasks.keeping import Keeper, ask_again, start
+from jim.tasks.room import released
 from jim.tasks.waves import Load, sha256_of
 from jim.work.sizing import TEST_EVENTS
 from jim.workdir.submission import submission_directory
@@ -191,7 +192,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
     if keeper.workers.busy(key):
         return ask_again(keeper)
     waves = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
-    pieces = [each for w in waves for each in keeper.store.pieces_of_wave(task.id, w)][:most]
+    pieces = released(keeper.store, task.id)[:most]
     bad = [f"{task.name}/{each.p}: {each.reason}" for each in pieces if each.state is PieceState.FAILED]
     done = [each for each in pieces if each.state is PieceState.COMPLETED]
     if bad or len(done) < most:

@@ -375,6 +375,17 @@ def test_a_fed_task_whose_first_piece_fails_pauses_by_itself(ground):
     assert ground.task("reco").outcome == "completed"
 
 
+def test_first_pieces_whose_promises_break_are_none_that_go_alone(ground):
+    ground.create(ground.text(events=8, files=1, broken="fail"))
+    ground.ask("start", "gen", untested=True)
+    ground.ask("start", "reco")
+    ground.until(lambda: ground.batch.tasks)
+    ground.batch.finish(*ground.begin()[0], code=3)  # the promise of the first piece
+    ground.until(lambda: ground.work() or ground.task("reco").state is not TaskState.RUNNING)
+    assert ground.counts("pieces", "reco") == {"completed": 3, "failed": 1}
+    assert "its first pieces have passed: " in ground.journal("reco")
+
+
 def test_promises_have_the_runs_of_what_they_are_made_of(ground, tmp_path):
     lines = [f'{{"lfn": "/raw/{n}", "runs": {{"{n // 4}": [{n}]}}}}' for n in range(8)]
     ground.brings = lambda words: {"gen.dat": b"x", "reco.dat": b"x"}
