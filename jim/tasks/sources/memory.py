@@ -38,13 +38,13 @@ class Memory:
     noted: int = 0  # a hash of what was written last
 
     def recall(self, file: Path, boot: str) -> None:
-        """Take over what a keeper before has noted in this run of the machine."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            told, *waiting = map(json.loads, file.read_bytes().splitlines())
+        """Take over what a keeper before has noted in this run of the machine; what makes no sense is forgotten."""
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            told, *parts = map(json.loads, file.read_bytes().splitlines())
+            waiting = {path: (Seen(path, *seen), float(first)) for some in parts for path, seen, first in some}
+            missing = {int(number): float(first) for number, first in told["missing"].items()}
             if told["boot"] == boot:
-                self.waiting = {path: (Seen(path, *seen), first) for some in waiting for path, seen, first in some}
-                self.missing = {int(number): first for number, first in told["missing"].items()}
-                self.ended = frozenset(told["ended"])
+                self.ended, self.waiting, self.missing = frozenset(told["ended"]), waiting, missing
 
     def _parts(self, boot: str) -> Iterator[Any]:
         """Yield what is worth noting, in parts: no other thread runs while one is being written as JSON."""

@@ -130,6 +130,23 @@ def test_12_a_file_comes_to_rest_anew_after_a_reboot(ground):
     assert there.states() == {"run1_a.raw": "acquired"}
 
 
+@pytest.mark.parametrize(
+    "spoilt", ["", "half", "[]", '"missing": []', '"missing": {"x": 1}', '"ended": null', "[" * 99_999]
+)
+def test_what_looks_have_noted_may_be_spoilt(ground, spoilt):
+    there = Arrival(ground)
+    there.drop("run1_a.raw")
+    there.wait(50)
+    (file,) = (ground.site.state / "tasks").glob("*/seen.0")
+    boot = f'"boot": "{ground.clock.boot_id()}", "missing": {{}}, "ended": []'
+    file.write_text(f"{{{boot}, {spoilt}}}\n" if spoilt.startswith('"') else spoilt)
+    ground.restart()
+    there.wait(40)
+    assert there.states() == {}, "it has to come to rest anew"
+    there.wait(30)
+    assert there.states() == {"run1_a.raw": "acquired"}
+
+
 def test_17_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
     there = Arrival(ground, stable=0)
     there.drop("run1_a.raw")
