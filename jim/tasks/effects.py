@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -136,10 +136,21 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
         return f"{task.name} makes events: its pool is what its file says"
     if "group" in content and content["group"] not in pool.groups:
         return f"{task.name} has no group {content['group']!r}"
+    if verb == TaskVerb.ADD and (brought := next(_brought(task, content.get("items", ())), "")):
+        return brought
     closed = f"{task.name} is closed since {pool.closed[:16].replace('T', ' ')} UTC"
     if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
         return f"{closed}; 'jim task add --reopen' opens it again"
     return closed if verb == TaskVerb.CLOSE and pool.closed else ""
+
+
+def _brought(task: Task, names: Iterable[str]) -> Iterator[str]:
+    """Say which names are those of items that another task brings: under its name nothing else may come before it."""
+    streams = {each["output"]: each["task"] for each in task.spec["source"] if each["kind"] == "task"}
+    for name in names:
+        stream, _, number = name.partition("/")
+        if stream in streams and number[:1].isdigit():
+            yield f"{name} is what task {streams[stream]} brings: it comes by itself"
 
 
 def _too_early_to_remove(task: Task, pool: Pool) -> str:

@@ -386,6 +386,15 @@ def test_first_pieces_whose_promises_break_are_none_that_go_alone(ground):
     assert "its first pieces have passed: " in ground.journal("reco")
 
 
+def test_nobody_adds_by_hand_what_another_task_brings(ground):
+    ground.chain(events=4)
+    ground.ask("add", "reco", items=["/else/gen/1", "gen/0"], reopen=True)
+    ground.until(lambda: any(line.startswith("add ") for line in ground.journal("reco")))
+    assert "add changes nothing: gen/0 is what task gen brings: it comes by itself" in ground.journal("reco")
+    ground.finish()
+    assert ground.merged() == [1, 2, 3, 4]
+
+
 def test_promises_have_the_runs_of_what_they_are_made_of(ground, tmp_path):
     lines = [f'{{"lfn": "/raw/{n}", "runs": {{"{n // 4}": [{n}]}}}}' for n in range(8)]
     ground.brings = lambda words: {"gen.dat": b"x", "reco.dat": b"x"}
