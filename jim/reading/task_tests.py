@@ -14,9 +14,9 @@ from jim.model import State
 from jim.reading.quantities import how_many, number, span
 from jim.reading.task_attempts import exit_record
 from jim.reading.view import View
-from jim.statusdb.task_rows import Task, Wave, WaveState
+from jim.statusdb.task_rows import Task, TaskState, Wave, WaveState
 from jim.tasks import streams
-from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
+from jim.tasks.effects import FAILED, PASSED, TaskVerb, as_named, is_tried
 
 
 class TriedPiece(NamedTuple):
@@ -87,14 +87,17 @@ def _by_grid_job(wave: Wave) -> tuple[bool, int, int]:
 
 
 def _verdict(view: View, task: Task) -> str:
-    """Return whether the last test has passed: yes, no or not yet."""
+    """Return whether the last test has passed: yes, no, not yet, or not run: it was cancelled before that."""
     if is_tried(task):
         return "not yet"
     told = [each.what for each in view.store.task_journal(task.id, last=-1)]
     for verdict, words in (("yes", PASSED), ("no", FAILED)):
         if f"test {task.tests} {words}" in told:  # of a task that ran
             return verdict
-    return "yes" if task.tested and task.tested == task.spec["to_test"] else "no"
+    since = told[max((n for n, what in enumerate(told) if what == f"{TaskVerb.TEST} requested"), default=0) :]
+    if TaskState.READY in since:
+        return "yes"
+    return "no" if TaskState.CONFIGURED in since else "not run"
 
 
 def _tried(view: View, task: Task, wave: Wave) -> TriedPiece:

@@ -103,6 +103,11 @@ def test_a_kept_check_is_told_by_its_name(ground, jim, passing):
     check.chmod(0o755)
     jim("create", ground.write(TEXT.replace("[task.test]", '[task.test]\ncheck = ["./sane.sh", "-v"]')))
     assert "check sane.sh -v exits 0: yes" in jim("test", "mc", "--watch")[1].splitlines()
+    jim("fix", "mc", "wall_seconds=100")
+    ground.until(lambda: ground.task("mc").state is TaskState.CONFIGURED)
+    told = jim("status", "mc")[1]
+    assert "state        configured: fix 1 is not tested yet\n" in told
+    assert "exits 0" not in told, "what was met is not told again"
 
 
 def test_a_test_that_fails_exits_1(ground, jim, passing):
@@ -123,6 +128,11 @@ def test_of_a_check_it_is_told_that_it_did_not_run(ground, jim, passing):
     jim("create", ground.write(TEXT.replace("[task.test]", '[task.test]\ncheck = ["/bin/true"]')))
     passing["of attempts"] = 3
     assert "check /bin/true exits 0: not run" in jim("test", "mc", "--watch")[1].splitlines()
+    jim("test", "mc")
+    ground.until(lambda: ground.store.live_waves(ground.task("mc").id))
+    jim("cancel", "mc")
+    ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED)
+    assert "test 2: check /bin/true exits 0: not run\n" in jim("status", "mc")[1]
 
 
 def test_the_graph_has_a_box_for_each_task(ground, jim):
