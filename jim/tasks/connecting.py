@@ -118,18 +118,36 @@ def _ways(name: str, known: Mapping[str, Spec], before: Sequence[str]) -> Iterat
 
 
 def _above(spec: Spec, known: Mapping[str, Spec]) -> set[str]:
-    """Return a task and all that feed it."""
-    return {spec["name"], *(way[-1] for way in _ways(spec["name"], known, (spec["name"],)))} & known.keys()
+    """Return a task and all that feed it: by connectors, or by a store that it watches."""
+    above, new = set[str](), {spec["name"]}
+    while new:
+        above |= new
+        new = {name for each in new for name in _feeding(known[each], known)} - above
+    return above
+
+
+def _feeding(spec: Spec, known: Mapping[str, Spec]) -> set[str]:
+    """Return the tasks that feed a task directly."""
+    connected = {each["task"] for each in _connectors(spec)} & known.keys()
+    return connected | {name for name, each in known.items() if _watched(each, spec)}
+
+
+def _watched(spec: Spec, by: Spec) -> str:
+    """Return the store of a task that a source of another one, or its own, watches; empty: none."""
+    for source in (each for each in by["source"] if each["kind"] == "directory"):
+        place = Path(source["directory"]).resolve()
+        for store in (each["store"] for each in spec.get("output", ()) if each["store"]):
+            path = Path(store).resolve()
+            if path == place or (is_deep(source) and path.is_relative_to(place)):
+                return str(store)
+    return ""
 
 
 def _refuse_watched(spec: Spec, above: Spec) -> None:
     """Refuse a store that a source of the same or an upstream task watches."""
-    for source in above["source"]:
-        for stream in spec.get("output", ()) if source["kind"] == "directory" else ():
-            store, place = Path(stream["store"]).resolve(), Path(source["directory"]).resolve()
-            if stream["store"] and (store == place or (is_deep(source) and store.is_relative_to(place))):
-                words = f"{stream['store']} is watched by a source of task {above['name']!r}: what it brings would come"
-                raise wrong("output.store", f"{words} back as input")
+    if store := _watched(spec, above):
+        words = f"{store} is watched by a source of task {above['name']!r}: what it brings would come back as input"
+        raise wrong("output.store", words)
 
 
 def in_order(specs: Sequence[Spec]) -> list[Spec]:

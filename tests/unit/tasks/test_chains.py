@@ -452,6 +452,27 @@ def test_59_a_store_that_a_task_upstream_watches_is_refused(ground):
         ground.create(text)
 
 
+def watching(name, directory, store):
+    text = RUN.format(name, '"$InputFiles"', name) + f'source = [ {{ directory = "{directory}" }} ]\n'
+    return text + f'output = [ {{ name = "o", files = "*.dat", store = "{store}" }} ]\n'
+
+
+@pytest.mark.parametrize("ways", ["ab ba", "ab bc ca"])
+def test_59_tasks_that_watch_one_another_s_stores_are_refused(ground, tmp_path, ways):
+    """A task may watch what another one stores, but what it brings must not come back to that one."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    *good, bad = (watching(f"t{way}", tmp_path / way[0], tmp_path / way[1]) for way in ways.split())
+    with pytest.raises(BadRequest, match=r"output.store: .* is watched by a source of task '.*': what it brings"):
+        ground.create("".join(good) + bad)
+    assert ground.store.tasks() == []
+    for n, text in enumerate(good):
+        ground.create(text, f"{n}.toml")
+    with pytest.raises(BadRequest, match=f"output.store: {tmp_path}/a is watched by a source of task 'tab': what it"):
+        ground.create(bad, "last.toml")
+    assert len(ground.store.tasks()) == len(good)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
