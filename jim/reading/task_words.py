@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jim.reading.quantities import counted, how_many, number, span
-from jim.statusdb.task_rows import PieceState
-from jim.tasks.throttle import in_words, read
+from jim.statusdb.task_rows import PieceState, TaskState
+from jim.tasks.throttle import in_words, read, size_in_words
 
 ASIDE = ("available", "late", "gone", "left out", "dropped")  # states of items that nothing works on
 NOT_PLANNED = (PieceState.TAKEN_BACK, PieceState.REPLACED)  # pieces that no longer count as work of a task
@@ -52,8 +52,9 @@ def way_in_words(told: Mapping[str, Any]) -> str:
 
 
 def throttle_in_words(told: Mapping[str, Any]) -> str:
-    """Return the allowance, and how attempts end."""
-    return in_words(read(told["throttle"]))
+    """Return the allowance, and how attempts end as long as there are any to come."""
+    is_over = told["state"] in {TaskState.FINISHED, TaskState.CANCELLED}
+    return (size_in_words if is_over else in_words)(read(told["throttle"]))
 
 
 def eta_in_words(told: Mapping[str, Any]) -> str:

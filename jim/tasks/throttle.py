@@ -196,7 +196,12 @@ def resumed(state: Throttle) -> Throttle:
 def in_words(state: Throttle) -> str:
     """Return how the allowance is, for people."""
     how = "failing" if state.probes else "growing" if state.allowance < state.at_once else "steady"
-    return f"{state.allowance:,} of {state.at_once:,}, {how}"
+    return f"{size_in_words(state)}, {how}"
+
+
+def size_in_words(state: Throttle) -> str:
+    """Return the allowance, and what it may become."""
+    return f"{state.allowance:,} of {state.at_once:,}"
 
 
 def _told(state: Throttle, after: int) -> str:

@@ -21,7 +21,6 @@ from jim.reading.task_tests import TriedPiece
 from jim.reading.task_waits import of_piece, waits
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import ItemState, PieceState, Task
-from jim.tasks.throttle import in_words, read
 
 LIVE_WAVES = ("intended", "handed in")
 SHORT = {"seconds per event": "per event"}
@@ -103,7 +102,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
         (_items_head(told), counted((state, count) for state, count in told["items"].items()) or "none yet"),
         ("pieces", pieces),
         ("on the way", _way(told)),
-        ("throttle", f"{in_words(read(task.throttle))}; at most {task.throttle['queued']:,} not started"),
+        ("throttle", f"{task_words.throttle_in_words(told)}; at most {task.throttle['queued']:,} not started"),
     ]
     rows += _numbers(told)
     rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in told["outputs"].items()]

@@ -219,3 +219,16 @@ def test_why_a_task_went_on_is_told_by_its_journal_alone(ground):
     ground.ask("recover")
     ground.until(lambda: "running: failed pieces are recovered" in ground.journal())
     assert (ground.task().state, ground.task().reason) == (TaskState.RUNNING, "")
+
+
+def test_how_attempts_end_is_told_while_there_are_some_to_come(ground):
+    ground.start(events(6, 2))
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    assert throttle_of(ground) == "1,000 of 2,000, growing"
+    ground.until_state(TaskState.FINISHED)
+    assert throttle_of(ground) == "1,000 of 2,000"
+
+
+def throttle_of(ground: Ground) -> str:
+    told = {"state": ground.task().state.value, "throttle": ground.task().throttle}
+    return task_words.throttle_in_words(told)
