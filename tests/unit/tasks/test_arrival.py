@@ -542,19 +542,22 @@ def test_a_test_waits_for_files_that_come_to_rest(ground):
     ground.until_state(TaskState.READY, seconds=10.0)
 
 
-def test_a_file_that_has_not_come_to_rest_when_a_person_closes_the_pool_is_told_and_may_still_be_taken(ground):
+@pytest.mark.parametrize(("name", "which"), [("run1_b.raw", {}), ("run2_b.raw", {}), ("run2_b.raw", {"group": "2"})])
+def test_a_file_that_has_not_come_to_rest_when_a_person_closes_the_pool_is_told_and_may_still_be_taken(
+    ground, name, which
+):
     there = Arrival(ground, stable=60)
-    first, path = there.drop("run1_a.raw"), str(there.place / "run1_b.raw")
+    first, path = there.drop("run1_a.raw"), str(there.place / name)
     ground.until(lambda: ground.done() == {first: 1} or ground.work(), seconds=10.0)
-    there.drop("run1_b.raw", "half")
+    there.drop(name, "half")
     ground.ask("close")
     ground.until_state(TaskState.FINISHED, seconds=10.0)
-    assert there.states() == {"run1_a.raw": "completed", "run1_b.raw": "left out"}
-    assert there.note("run1_b.raw") == "it had not come to rest when its group was closed"
-    there.drop("run1_b.raw", "all of it")
-    ground.ask("reopen")
+    assert there.states() == {"run1_a.raw": "completed", name: "left out"}
+    assert there.note(name) == "it had not come to rest when its group was closed"
+    there.drop(name, "all of it")
+    ground.ask("reopen", **which)
     there.wait(30)
-    assert there.states()["run1_b.raw"] == "gone"  # until it has come to rest
+    assert there.states()[name] == "gone"  # until it has come to rest
     there.wait(120)
     ground.until(lambda: ground.done() == {first: 1, path: 1} or ground.work(), seconds=10.0)
 

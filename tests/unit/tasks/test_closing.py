@@ -114,6 +114,21 @@ def test_an_empty_file_is_left_out_once_its_group_closes_and_not_before(ground):
     assert ground.items()[str(empty)] == "left out"
 
 
+def test_a_group_of_an_empty_file_alone_stays_open_for_other_sources(ground):
+    begin(ground, "directory")
+    (ground.place / "a/run2_empty.raw").touch()
+    (ground.place / "a/END.all").touch()
+    wait(ground)
+    assert ground.items()[str(ground.place / "a/run2_empty.raw")] == "left out"
+    (ground.place / "b/run2_b.raw").write_text("x")
+    wait(ground)
+    assert ground.items()[str(ground.place / "b/run2_b.raw")] == "available"
+    (ground.place / "b/END.all").touch()
+    wait(ground)
+    assert is_closed(ground, "2")
+    assert ground.items()[str(ground.place / "b/run2_b.raw")] == "acquired"
+
+
 def test_a_group_that_is_opened_again_stays_open_until_its_end_is_seen_again(ground):
     begin(ground, "directory")
     for each in ("a", "b"):
