@@ -175,11 +175,14 @@ def file_differs(task: Task) -> bool:
 
 
 def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
-    """Yield items by a pattern of their names, however many there are."""
+    """Yield items by a pattern of their names, however many there are; or by a name, which may have brackets."""
     after = 0
     while found := view.store.next_items(task.id, glob, state, after, AT_ONCE):
         yield from found
         after = found[-1].id
+    one = None if after else view.store.item_named(task.id, glob)
+    if one is not None and state in ("", one.state):
+        yield one
 
 
 def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:

@@ -156,6 +156,16 @@ def test_a_task_goes_from_its_file_to_its_end(ground, jim):
     assert jim("status", "mc")[0] == 4
 
 
+def test_an_item_is_found_by_its_name_whatever_characters_that_has(ground, jim, tmp_path):
+    names = a_list(tmp_path, "run[1].raw", "run2.raw")
+    ground.create(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{names}" }} ]\n')
+    ground.ask("start", untested=True)
+    ground.until(lambda: len(ground.items()) == 2)
+    assert [each["name"] for each in json.loads(jim("items", "t", "run[1].raw", "--json")[1])] == ["run[1].raw"]
+    assert jim("items", "t", "run[1].raw", "--state", "late")[1] == "no item fits\n"
+    assert len(json.loads(jim("items", "t", "run*", "--json")[1])) == 2
+
+
 def test_all_items_are_listed_however_many_blocks_they_take(ground, jim, tmp_path, monkeypatch):
     monkeypatch.setattr("jim.reading.tasks.AT_ONCE", 3)
     for name in ("other", "t"):
