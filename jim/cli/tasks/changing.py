@@ -220,7 +220,10 @@ def _of_pool(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
     if verb is TaskVerb.DROP:
         return {"items": names, "reason": arguments.reason}
     if arguments.list:
-        lines = arguments.list.read_text().splitlines()
+        try:
+            lines = arguments.list.read_text().splitlines()
+        except UnicodeDecodeError as error:
+            raise BadRequest(f"{arguments.list}: no UTF-8") from error
         names += [each.strip() for each in lines if each.strip() and not each.startswith("#")]
     if not names or not all(each.isprintable() for each in names):
         raise BadRequest("name the items to add, or say --list FILE; names must be printable")

@@ -46,6 +46,8 @@ def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
         if name not in meanings(attributes) or name in CUT_BY | KNOWN_BY:
             raise BadRequest(f"{name!r} is neither a parameter of the splitter nor an attribute that may change")
         found["attributes"] |= dict([read(word, attributes)])
+    if found["attributes"]:
+        _try(view, task, found["attributes"])
     return {name: values for name, values in found.items() if values}
 
 
@@ -88,9 +90,14 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     for name in changes:
         if name in CUT_BY | KNOWN_BY | {"inputs", "stdin"}:
             raise BadRequest(WHOLE.format(task.name) if task.state in NOT_BEGUN else RUNS.format(task.name), name)
+    _try(view, task, changes)
+    return {"changes": changes}
+
+
+def _try(view: View, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse changes with which the request of a task makes no sense, or is more than the site allows."""
     spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
     sample(spec, view.site, events=sum(each.get("events") or 0 for each in spec["source"]))
-    return {"changes": changes}
 
 
 def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) -> str:

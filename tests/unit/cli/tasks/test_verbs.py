@@ -166,6 +166,12 @@ def test_an_item_is_found_by_its_name_whatever_characters_that_has(ground, jim, 
     assert len(json.loads(jim("items", "t", "run*", "--json")[1])) == 2
 
 
+def test_a_list_of_items_that_is_no_text_is_refused(ground, jim, tmp_path):
+    ground.create(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{a_list(tmp_path, "a")}" }} ]\n')
+    (tmp_path / "more").write_bytes(b"\xff\n")
+    assert jim("add", "t", "--list", tmp_path / "more") == (2, f"jim: {tmp_path}/more: no UTF-8\n")
+
+
 def test_all_items_are_listed_however_many_blocks_they_take(ground, jim, tmp_path, monkeypatch):
     monkeypatch.setattr("jim.reading.tasks.AT_ONCE", 3)
     for name in ("other", "t"):
@@ -317,6 +323,11 @@ def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
         assert jim("recover", *words[:at], "--dry-run", *words[at:])[1].splitlines() == told
     assert ground.task("mc").state is TaskState.FINISHED
     assert jim("recover", "mc", "speed=3")[1].startswith("jim: 'speed' is neither a parameter of the splitter nor an ")
+    code, refused = jim("recover", "mc", "memory_mb=200000000")
+    assert (code, refused.partition(" (")[0]) == (
+        2,
+        "jim: memory_mb: expected at least 1 and at most 100,000,000, found 200000000",
+    )
     assert jim("recover", "mc", "events_per_piece=1")[0] == 0
     ground.until(lambda: ground.task("mc").state is TaskState.RUNNING)
     ground.until_state(TaskState.FINISHED, "mc")
