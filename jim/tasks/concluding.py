@@ -7,30 +7,52 @@ import logging
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, PieceState, Task, TaskState
 from jim.tasks import feeding
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.throttle import read
 
 log = logging.getLogger(__name__)
 COMPLETED, WITH_FAILURES = "completed", "with failures"
+LIVE_ITEMS = (ItemState.AVAILABLE, ItemState.PROMISED)
+NEVER = float("inf")
 
 
-def conclude(keeper: Keeper, task: Task) -> None:
-    """Close what is closed by now, and finish a task of which nothing is left to do."""
+def conclude(keeper: Keeper, task: Task) -> float:
+    """Close what is closed by now, and finish a task of which nothing is left to do; return when to ask again."""
     if task.state is TaskState.CANCELLING:
         if not keeper.store.live_waves(task.id):
             keeper.store.set_task(task.id, state=TaskState.CANCELLED)
-        return
+        return NEVER
     for grp in feeding.close(keeper, task):
         close_group(keeper, task, grp)
     feeding.give_up(keeper, task)
     if not all(each.closed for each in keeper.store.sources(task.id)):
-        return
-    groups = keeper.store.groups(task.id)
-    still_open = [each for each in groups if not each.closed]
-    for each in still_open:
+        return NEVER
+    for each in [each for each in keeper.store.groups(task.id) if not each.closed]:
         close_group(keeper, task, each.grp)
-    if not still_open and not any(each.dirty for each in groups):
-        _finish(keeper, task)
+    if task.state is not TaskState.RUNNING or not is_over(keeper, task):
+        return NEVER
+    if has_untried(keeper, task):
+        return ask_again(keeper)  # how they are judged comes first
+    _finish(keeper, task)
+    return NEVER
+
+
+def is_over(keeper: Keeper, task: Task) -> bool:
+    """Tell whether nothing is left to do of a task, as far as its own moves know."""
+    if not all(each.closed for each in keeper.store.sources(task.id)):
+        return False
+    if any(each.dirty or not each.closed for each in keeper.store.groups(task.id)):
+        return False
+    pieces, items = (keeper.store.task_counts(task.id, what) for what in ("pieces", "items"))
+    unfinished = [*(pieces.get(each) for each in LIVE_PIECES), *(items.get(each) for each in LIVE_ITEMS)]
+    if any(unfinished) or keeper.store.live_waves(task.id):
+        return False
+    return not (pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again)  # a decision may try them again
+
+
+def has_untried(keeper: Keeper, task: Task) -> bool:
+    """Tell whether the first pieces, which went alone, have yet to be judged."""
+    return bool(read(task.throttle).alone_first and keeper.store.task_counts(task.id, "pieces").get("completed"))
 
 
 def close_group(keeper: Keeper, task: Task, grp: str) -> None:
@@ -42,16 +64,7 @@ def close_group(keeper: Keeper, task: Task, grp: str) -> None:
 
 
 def _finish(keeper: Keeper, task: Task) -> None:
-    pieces, items = (keeper.store.task_counts(task.id, what) for what in ("pieces", "items"))
-    unfinished = [
-        *(pieces.get(each) for each in LIVE_PIECES),
-        items.get(ItemState.AVAILABLE),
-        items.get(ItemState.PROMISED),
-    ]
-    if task.state is not TaskState.RUNNING or any(unfinished) or keeper.store.live_waves(task.id):
-        return
-    if pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again:
-        return  # a decision is to come, which may try them again
+    items = keeper.store.task_counts(task.id, "items")
     failed = items.get(ItemState.FAILED) or _any_broken(keeper, task)
     lost = items.get(ItemState.DROPPED) and keeper.store.any_unfulfilled(task.id, feeding.NOT_FULFILLED)
     outcome = WITH_FAILURES if failed or lost else COMPLETED

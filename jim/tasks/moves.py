@@ -107,5 +107,4 @@ class Tasks:
         when = min(when, hand_in(keeper, task), keep(keeper, task))
         when = min(when, ending.go_on(keeper, task, self._wish))
         self.looking.ends.close(keeper, task)
-        conclude(keeper, task)
-        return when
+        return min(when, conclude(keeper, task))

@@ -15,6 +15,7 @@ from jim.jobs import GridJob
 from jim.model import State
 from jim.statusdb.task_rows import Item, ItemState, NewPiece, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks import streams
+from jim.tasks.concluding import is_over
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
 from jim.tasks.handing_in import stored
@@ -195,7 +196,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
     pieces = released(keeper.store, task.id)[:most]
     bad = [f"{task.name}/{each.p}: {each.reason}" for each in pieces if each.state is PieceState.FAILED]
     done = [each for each in pieces if each.state is PieceState.COMPLETED]
-    if bad or len(done) < most:
+    if bad or not done or (len(done) < most and not is_over(keeper, task)):
         if bad:
             _judge_alone(keeper, task, bad)
         return NEVER

@@ -386,6 +386,32 @@ def test_first_pieces_whose_promises_break_are_none_that_go_alone(ground):
     assert "its first pieces have passed: " in ground.journal("reco")
 
 
+@pytest.mark.parametrize("pieces", [1, 5], ids=["as many as there are", "more than there are"])
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_fed_task_of_few_pieces_is_judged_before_it_is_finished(ground, code, pieces):
+    """Its check says what its only piece is worth, though nothing can follow that."""
+    test = f"test = {{ pieces = {pieces}, check = ['./check.sh'] }}"
+    check = ground.place / "check.sh"
+    check.write_text(f"#!/bin/sh\nexit {code}\n")
+    check.chmod(0o755)
+    ground.create(ground.text(events=20, more=test))
+    ground.ask("start", "gen", untested=True)
+    ground.ask("start", "reco", untested=True)
+    ground.ask("start", "merge")
+    ground.until(lambda: ground.work() or ground.task("merge").state is not TaskState.RUNNING, 2.0, 600)
+    assert ground.counts("pieces", "merge") == {"completed": 1}
+    if not code:
+        assert ground.task("merge").state is TaskState.FINISHED
+        assert ground.journal("merge")[-3:] == ["its first pieces have passed: ", "finished: ", "completed: "]
+        return
+    why = "by itself: its first pieces have not passed: check check.sh: no output (exit 3 "
+    assert ground.task("merge").state is TaskState.PAUSED
+    assert ground.task("merge").reason.startswith(why)
+    ground.ask("resume", "merge")
+    ground.until(lambda: ground.task("merge").state is TaskState.FINISHED)
+    assert ground.task("merge").outcome == "completed"
+
+
 def test_nobody_adds_by_hand_what_another_task_brings(ground):
     ground.chain(events=4)
     ground.ask("add", "reco", items=["/else/gen/1", "gen/0"], reopen=True)
