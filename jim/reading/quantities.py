@@ -29,6 +29,8 @@ def ago(seconds: float) -> str:
 
 def size_of(count: float) -> str:
     """Return a number of bytes in words."""
+    if count == 1:
+        return "1 byte"
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"

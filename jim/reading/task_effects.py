@@ -83,7 +83,7 @@ def _throttle(known: Known, content: Content) -> Told:
 def _retry(known: Known, content: Content) -> Told:
     numbers, failed = to_retry(known.view.store, known.task, content), known.pieces(PieceState.FAILED)
     named = ", ".join(f"{known.task.name}/{p}" for p in numbers[:SHOWN]) + ", …" * (len(numbers) > SHOWN)
-    verb = "is" if len(numbers) == 1 else "are"
+    verb = "is" if len(numbers) == 1 or failed == 1 else "are"
     words = f"{len(numbers):,} of {how_many(failed, 'failed piece')} {verb} tried again"
     return f"{words}{f': {named}' if named else ''}", {"pieces": numbers}
 

@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch, translate
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def _compare(
         left = source["stable_seconds"] - (boot - first)
         if left > 0 or not seen.size:
             now[path] = seen, first
-            unstable[path] = f"it has to rest for another {left:.0f} s" if left > 0 else EMPTY
+            unstable[path] = f"it has to rest for another {ceil(left)} s" if left > 0 else EMPTY
             delayed |= {grp} if left > 0 else set()
             found.empty += [NewItem(path, grp, 0, seen.print)] if left <= 0 and not item else []
             found.changing += [item.id] if item and item.state in NOT_SENT else []

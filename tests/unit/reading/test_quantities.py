@@ -37,7 +37,7 @@ def test_an_age_has_whole_seconds(seconds, words):
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5_500_000, "5.5 MB")],
+    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (123_456, "123 kB"), (5_500_000, "5.5 MB")],
 )
 def test_a_size_has_the_largest_unit_that_fits(count, words):
     assert size_of(count) == words
