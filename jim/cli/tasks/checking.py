@@ -42,7 +42,10 @@ def _check(arguments: argparse.Namespace) -> int:
     name = arguments.file
     if "/" in name and not file.exists():
         raise BadRequest(f"cannot read the task file: {file}: no such file")
-    specs = task_file.read(file.absolute(), site) if file.exists() else [look().store.task_named(name).spec]
+    if file.exists():
+        specs = task_file.read(file.absolute(), site, known=creating.known(site.state))
+    else:
+        specs = [look().store.task_named(name).spec]
     records = [_checked(spec, site) for spec in specs]
     if arguments.json:
         say_json(records)

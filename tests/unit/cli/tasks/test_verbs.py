@@ -109,6 +109,16 @@ def test_check_tells_that_a_name_is_taken(ground, jim):
     assert jim("check", "mc")[1].splitlines()[1] == "  source: events 1 to 10: 2 campaigns, closed"
 
 
+def test_check_knows_the_task_that_feeds_one_from_before(ground, jim):
+    feeds = TEXT.replace("executable\", executable", "executable\", outputs = [\"o.txt\"], executable", 1)
+    jim("create", ground.write(feeds + '[[task.output]]\nname = "o"\nfiles = "o.txt"\n'))
+    fed = f'[[task]]\nname = "f"\n{SH}\nsource = [ {{ task = "mc", output = "OUTPUT" }} ]\n'
+    told = "f\n  source: fed by mc.o: what that brings is split as it comes\n"
+    assert jim("check", ground.write(fed.replace("OUTPUT", "o"))) == (0, told)
+    code, told = jim("check", ground.write(fed.replace("OUTPUT", "oo")))
+    assert (code, "'mc' has no output 'oo'; did you mean 'o'?" in told) == (2, True)
+
+
 def test_a_task_goes_from_its_file_to_its_end(ground, jim):
     file = ground.write(TEXT)
     code, told = jim("create", file)
