@@ -32,7 +32,7 @@ def many(count: int, words: str, of_one: str) -> str:
 
 def waiting(view: View, job: GridJob) -> Iterator[Wait]:
     """Explain why waiting local jobs are not submitted."""
-    yield from _without_room(view)
+    yield from without_room(view)
     count = view.store.counts(job.id).get(State.WAITING, 0)
     if not count or job.wish in (Verb.CANCEL, Verb.SUSPEND):
         return
@@ -70,7 +70,8 @@ def _when(view: View) -> str:
     return "the keeper submits in its next rounds"
 
 
-def _without_room(view: View) -> Iterator[Wait]:
+def without_room(view: View) -> Iterator[Wait]:
+    """Tell which disks have so little room that nothing is sent."""
     for stops, words in view.shortages():
         if stops:
             yield Wait(words, "JIM looks again every ten seconds, and goes on by itself once there is room")

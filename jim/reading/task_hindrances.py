@@ -15,13 +15,13 @@ from jim.tasks.effects import OVER
 
 LOOKING = (TaskState.TESTING, TaskState.RUNNING)
 IDLE = (TaskState.CONFIGURED, TaskState.READY, TaskState.PAUSED)  # a task in such a state brings nothing
-PLACES = ("output", "source")  # kinds whose words name directories and files of the site
+PLACES = ("output", "disk", "source")  # kinds whose words name directories and files of the site
 
 
 class Hindrance(NamedTuple):
     """What a task waits for, though it should not."""
 
-    kind: str  # output, source, promises, upstream or items
+    kind: str  # output, disk, source, promises, upstream or items
     words: str
 
 
@@ -30,6 +30,7 @@ def hindrances(view: View, task: Task, items: Mapping[str, int], pieces: Mapping
     yield from (Hindrance("output", each) for each in not_kept(view, task, 1))
     if task.state not in LOOKING:
         return
+    yield from (Hindrance("disk", words) for stops, words in view.shortages() if stops)
     sources = list(zip(view.store.sources(task.id), task.spec["source"], strict=True))
     for source, spec in sources:
         if source.reason and not source.closed:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jim.model import Kind, Step
 from jim.reading.avoided import hosts
-from jim.reading.before_submission import Wait
+from jim.reading.before_submission import Wait, without_room
 from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import failures, to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
@@ -64,6 +64,8 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         if task.state is TaskState.PAUSED and task.reason == OLDER:
             next_ = ONLY_CANCEL
         yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
+    if task.state in (TaskState.TESTING, TaskState.RUNNING):
+        yield from without_room(view)
     if task.state is TaskState.TESTING:
         yield from _test(view, task)
         for source in view.store.sources(task.id):

@@ -21,6 +21,7 @@ from jim.jobs import GridJob, LocalJob
 from jim.model import KEEPER_ENDS, NOTHING, State, Step
 from jim.reading.progress import progress
 from jim.site import file as site_file
+from jim.site import space
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
 from jim.statusdb import empty_store, is_there, open_store
@@ -239,9 +240,14 @@ class View:
         return ": ".join(filter(None, (job.reason, failures(self.store, job.id))))
 
     def shortages(self) -> list[tuple[bool, str]]:
-        """Return the disks that had too little room when the keeper last looked: do they stop JIM, and the words."""
+        """Return the disks that had too little room when the keeper last looked: do they stop JIM, and the words.
+
+        A keeper whose own disk is full cannot tell of it, so that one is looked at.
+        """
         told = self.store.fact("space") if heart_beats(self.site.state, self.store.clock) else ""
-        return [(bool(stops), str(words)) for stops, words in json.loads(told)] if told else []
+        found = [(bool(stops), str(words)) for stops, words in json.loads(told)] if told else []
+        state = None if any(stops for stops, _ in found) else space.shortage(self.site, "state", self.site.state)
+        return [*found, (True, state.words)] if state and state.stops else found
 
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""

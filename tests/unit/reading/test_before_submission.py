@@ -45,6 +45,14 @@ def test_explain_the_next_attempt(home):
     )
 
 
+def test_explain_says_that_the_disk_is_full_on_which_the_keeper_would_tell_it(home, monkeypatch):
+    home.beat()
+    home.add()
+    monkeypatch.setattr("jim.site.space.free_mb", lambda place: 0)
+    words = f"* the disk of the state directory {home.site.state} has 0 MB left, and disk.state_stop_mb is 100: "
+    assert f"\n{words}JIM takes no new grid jobs and sends nothing until there is room" in home.out("explain", "1")
+
+
 def test_explain_and_status_say_that_a_disk_has_too_little_room(home):
     home.beat()
     home.add()

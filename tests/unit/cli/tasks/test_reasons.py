@@ -139,6 +139,18 @@ def test_an_empty_file_is_taken_once_it_has_content(ground, jim, tmp_path):
     assert told == "it is taken once it has content and comes to rest; its group does not stay open for it"
 
 
+def test_a_task_says_that_nothing_is_sent_because_a_disk_is_full(ground, jim):
+    full = "the disk of the state directory /s has 5 MB left: JIM sends nothing until there is room"
+    jim("create", ground.write(CHAIN.format(files=1, promises="false")))
+    jim("start", "gen", "--untested")
+    (ground.site.state / "heartbeat").write_text(f"{ground.clock.boot_id()} {int(ground.clock.boot())}\n")
+    ground.store.set_fact("space", json.dumps([[False, "little room"], [True, full]]))
+    assert reason(jim, "gen") == full
+    assert explained(jim, "gen")[full].endswith("and goes on by itself once there is room")
+    jim("pause", "gen")
+    assert full not in explained(jim, "gen")
+
+
 def test_check_says_that_a_task_is_fed(ground, jim):
     code, told = jim("check", ground.write(CHAIN.format(files=1, promises="false")))
     assert code == 0

@@ -110,7 +110,7 @@ def test_check_tells_that_a_name_is_taken(ground, jim):
 
 
 def test_check_knows_the_task_that_feeds_one_from_before(ground, jim):
-    feeds = TEXT.replace("executable\", executable", "executable\", outputs = [\"o.txt\"], executable", 1)
+    feeds = TEXT.replace('executable", executable', 'executable", outputs = ["o.txt"], executable', 1)
     jim("create", ground.write(feeds + '[[task.output]]\nname = "o"\nfiles = "o.txt"\n'))
     fed = f'[[task]]\nname = "f"\n{SH}\nsource = [ {{ task = "mc", output = "OUTPUT" }} ]\n'
     told = "f\n  source: fed by mc.o: what that brings is split as it comes\n"
