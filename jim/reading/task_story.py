@@ -17,6 +17,7 @@ from jim.reading.task_facts import what_of
 from jim.reading.view import View
 from jim.statusdb.chains import is_there, item_name
 from jim.statusdb.task_rows import Item, ItemState, Output, OutputState, PieceRow, PieceState, Task
+from jim.tasks.effects import fix_of
 
 ENDED = (PieceState.COMPLETED, PieceState.FAILED)
 TOLD_AT_ITEMS = (ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.DROPPED)
@@ -140,7 +141,7 @@ def _piece(view: View, task: str, piece: PieceRow) -> Step:
         "wave": piece.wave or None,
         "local_job": local_job,
         "released": wave.created if wave else "",
-        "fix": wave.fix if wave else 0,
+        "fix": fix_of(view.store, wave, piece.n) if wave else 0,
         "attempts": [each._asdict() for each in made],
         "attempts_before": piece.attempts,
         "ended": as_utc(piece.ended) if piece.state in ENDED else "",

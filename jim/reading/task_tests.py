@@ -62,7 +62,7 @@ class TestFacts(NamedTuple):
         if self.seconds_per_event:  # times of exit records are whole seconds: 0 tells nothing of an event
             words.append(f"{number(self.seconds_per_event)} s per event")
         if self.estimate and self.estimate[1]:
-            words.append(f"a piece of {self.estimate[0]:,} events would take about {span(self.estimate[1])}")
+            words.append(f"a piece of {how_many(self.estimate[0], 'event')} would take about {span(self.estimate[1])}")
         if seconds:
             words.append(f"the longest piece took {span(max(seconds)) if max(seconds) else 'less than a second'}")
         memory = [each.memory_mb for each in self.pieces if each.memory_mb is not None]

@@ -21,6 +21,7 @@ from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.task_words import planned
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, TaskState, Wave
+from jim.tasks.effects import fix_of
 
 AT_ONCE = 1000  # items
 
@@ -227,7 +228,7 @@ def fixes(view: View, task: int, upto: int | None = None) -> dict[str, dict[str,
 def _fix_of(view: View, piece: PieceRow) -> int:
     """Return the last fix that the attempts at a piece have; 0: none."""
     wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
-    return wave.fix if wave else 0
+    return fix_of(view.store, wave, piece.n) if wave else 0
 
 
 def _output(output: Output) -> dict[str, Any]:

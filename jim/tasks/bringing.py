@@ -11,6 +11,7 @@ from jim.jobs import GridJob
 from jim.model import Kind
 from jim.statusdb.task_rows import Brought, Ended, PieceRow, PieceState, Task, Todo, Wave
 from jim.tasks import streams
+from jim.tasks.effects import fix_of
 from jim.tasks.keeping import Keeper
 from jim.workdir.submission import submission_directory
 
@@ -34,17 +35,17 @@ def bring(
         if why:
             yield Ended(each.p, PieceState.FAILED, why, Kind.NOT_BROUGHT)
             continue
-        if not _bring(keeper, task, wave, each.p, left):
+        if not _bring(keeper, task, each.p, left, fix_of(keeper.store, wave, numbers[each.p])):
             yield each
 
 
-def _bring(keeper: Keeper, task: Task, wave: Wave, p: int, left: list[Brought]) -> bool:
+def _bring(keeper: Keeper, task: Task, p: int, left: list[Brought], fix: int) -> bool:
     """Record what a piece has left; tell whether a worker has to read more of it before the piece is completed."""
     known = {each.name: each for each in left}
     reads = False
     for stream in task.streams:
         found = [known[name] for name in streams.files_of(stream, known)]
-        keeper.store.bring(task.id, p, stream["name"], found, todo_of(stream), wave.fix)
+        keeper.store.bring(task.id, p, stream["name"], found, todo_of(stream), fix)
         reads |= bool(found and stream["about"])
     return reads
 

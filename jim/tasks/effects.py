@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.evidence.transitions import has_words
+from jim.model import State, Verb
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState
+from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState, Wave
 
 
 class TaskVerb(StrEnum):
@@ -163,3 +164,17 @@ def _too_early_to_remove(task: Task, pool: Pool) -> str:
         return ""
     then = "remove it once it is cancelled" if task.state is TaskState.CANCELLING else "cancel it first"
     return f"{task.name} is {task.state.value}; {then}"
+
+
+def by_fix(task: Task, number: int) -> str:
+    """Return who edits a wave because of a fix, as its journal has it."""
+    return f"task {task.name}: fix {number}"
+
+
+def fix_of(store: Store, wave: Wave, n: int) -> int:
+    """Return the last fix that a local job was sent with, as what has been sent stays as it was; 0: none."""
+    asked = f"{Verb.EDIT} requested"
+    edits = [each for each in store.own_journal(wave.grid) if each.now == asked] if wave.fix and wave.grid else []
+    sent = [each.seq for each in store.journal(wave.grid, n) if each.now == State.SUBMITTING.value] if edits else []
+    later = [int(each.reason.rpartition(" ")[2]) for each in edits if sent and each.seq > sent[-1]]
+    return min(later, default=wave.fix + 1) - 1

@@ -84,6 +84,22 @@ def test_stored_outputs_are_not_in_the_tar_once_more(ground, store, more, brings
     assert len(stored(store)) == 2
 
 
+def test_an_output_tells_the_fix_that_its_attempt_was_sent_with(ground, store):
+    ground.start(text(store, many=8))  # four pieces
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.ask("fix", changes={"memory_mb": 4000})
+    ground.batch.kill("1", 4)  # it is tried again, with the fix
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    ground.begin()
+    ground.ask("fix", changes={"memory_mb": 5000})
+    ground.batch.kill("1", 3)
+    ground.until(lambda: len(ground.batch.tasks) == 6)
+    ground.begin()
+    ground.until_state(TaskState.FINISHED)
+    assert [ground.store.outputs_of(1, p)[0].fix for p in range(4)] == [0, 0, 2, 1]
+
+
 @pytest.mark.parametrize(("each", "brought"), [(1, 0), (1, 2), (3, 2)])
 def test_29_too_few_or_too_many_files_fail_the_piece(ground, store, each, brought):
     ground.brings = lambda words: {f"{words[0]}.{n}.dat": b"x" for n in range(brought)}
