@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
 from jim.model import State, Verb
 from jim.statusdb.contract import Store
@@ -84,6 +85,23 @@ def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
     words, failed = content.get("reason", ""), store.failed_pieces(task.id)
     meant = [each for each in failed if not words or has_words(words, each.reason)]
     return [each.p for each in meant if not is_given_up(store, task, each)][: content.get("most")]
+
+
+def gone(store: Store, task: Task, numbers: Iterable[int]) -> list[int]:
+    """Return those of some failed pieces whose grid jobs are no longer kept: only new pieces can do their work."""
+    grids = {each.w: each.grid for each in store.waves(task.id) if not each.t and each.grid}
+    pieces = (store.piece(task.id, p) for p in numbers)
+    sent = {each.p: grids[each.wave] for each in pieces if each and each.wave in grids}
+    kept = {grid for grid in set(sent.values()) if _is_kept(store, grid)}
+    return [p for p, grid in sent.items() if grid not in kept]
+
+
+def _is_kept(store: Store, grid: int) -> bool:
+    try:
+        store.grid_job(grid)
+    except UnknownJob:
+        return False
+    return True
 
 
 def is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:

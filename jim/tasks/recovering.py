@@ -24,6 +24,7 @@ from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Ended, Item, ItemState, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.tasks.cutting import job_of, lfn_of, piece_of
+from jim.tasks.effects import TaskVerb, gone, to_retry
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pooling import STALE
@@ -55,6 +56,9 @@ class Recoveries:
         if keeper.workers.busy(("task plan", task.id)) or keeper.workers.busy(key):
             return False
         asked, failed = repr(sorted(content.items())), failed_of(keeper.store, task)
+        if content["verb"] == TaskVerb.RETRY:
+            only = gone(keeper.store, task, to_retry(keeper.store, task, content))
+            failed = [each for each in failed if each[0].p in only]
         made = self._made.get(task.id)
         if made and (made.asked, made.print) == (asked, print_of(failed)):
             return True

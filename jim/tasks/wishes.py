@@ -12,7 +12,7 @@ from jim.errors import UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.connecting import in_order
-from jim.tasks.effects import PREFIX, TaskVerb, paused_by_itself, pool_of, refusal, to_retry, written
+from jim.tasks.effects import PREFIX, TaskVerb, gone, paused_by_itself, pool_of, refusal, to_retry, written
 from jim.tasks.ending import prefer
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
@@ -25,14 +25,19 @@ log = logging.getLogger(__name__)
 
 def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:
     """Tell whether a wish waits for the pieces that a worker makes for it."""
-    if content["verb"] != TaskVerb.RECOVER:
+    if content["verb"] not in (TaskVerb.RECOVER, TaskVerb.RETRY):
         return False
     try:
         task = keeper.store.task_named(content["target"].removeprefix(PREFIX))
     except UnknownJob:
         return False
-    refused = refusal(task, TaskVerb.RECOVER, content, pool_of(keeper.store, task))
-    return not refused and not recoveries.has_pieces(keeper, task, content)
+    refused = refusal(task, content["verb"], content, pool_of(keeper.store, task))
+    return not (refused or _is_as_it_was(keeper, task, content) or recoveries.has_pieces(keeper, task, content))
+
+
+def _is_as_it_was(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> bool:
+    """Tell whether a wish only tries again what grid jobs still have; what else it means becomes new pieces."""
+    return content["verb"] == TaskVerb.RETRY and not gone(keeper.store, task, to_retry(keeper.store, task, content))
 
 
 def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> None:
@@ -53,6 +58,10 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
     if verb == TaskVerb.RECOVER:
         keeper.store.note_task(task.id, "recover", recoveries.recover(keeper, task))
         return
+    if verb == TaskVerb.RETRY and (old := gone(keeper.store, task, to_retry(keeper.store, task, content))):
+        keeper.store.note_task(task.id, "recover", recoveries.recover(keeper, task))
+        task = keeper.store.task_named(name)
+        content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)
         keeper.store.note_task(task.id, verb, said)

@@ -22,9 +22,11 @@ from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
 from jim.model import State, Step, SubmissionState
 from jim.reading import task_waits
+from jim.reading.task_effects import effect
 from jim.reading.view import View
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState, WaveState
+from jim.tasks.effects import TaskVerb
 from tests.formats import TO_FORMAT_12
 from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.chain import Chain
@@ -739,6 +741,32 @@ def test_51_a_retry_and_a_recover_at_one_moment_do_the_work_once(ground, tmp_pat
     ground.go(3)
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == dict.fromkeys(names, 1)
+
+
+def test_a_retry_of_pieces_whose_grid_job_is_no_longer_kept_makes_new_ones(ground, monkeypatch):
+    ground.start(events(100, 25))
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.batch.finish("1", 3, code=4)
+    ground.end()
+    ground.until(lambda: ground.task().state is TaskState.FINISHED)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
+        ground.until(lambda: not ground.store.grid_jobs(), seconds=4000.0)
+    told = effect(View(ground.site, ground.store), TaskVerb.RETRY, ground.task(), {"reason": "exit 3"}).words
+    new = "new pieces do the work of 1 whose grid jobs are no longer kept"
+    assert told == f"1 of 2 failed pieces is tried again: t/1; {new}"
+    ground.ask("retry", reason="exit 3", most=1)
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.counts("pieces") == {"completed": 3, "failed": 1, "replaced": 1}
+    ground.ask("retry")
+    ground.until(lambda: ground.task().state is TaskState.RUNNING)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.task().outcome == "completed"
+    assert whole(ground.ranges(), 1, 100)
+    assert len(ground.seeds) == len(set(ground.seeds)) == 6
 
 
 def test_failed_pieces_are_tried_again_as_people_say(ground, tmp_path):
