@@ -42,6 +42,7 @@ REQUEST = 'request = { job_type = "executable", executable = "/bin/true", argume
 OPEN_ENDED = {"files": "*", "not": "", "stable_seconds": 1, "group": "", "closed_by": "", "kind": "directory"}
 LIMIT_SECONDS = 60.0
 STORED_AT_ONCE = 5_000
+LEAST = 1e-4  # processor seconds a second: what is less cannot be told from none
 
 
 def text_of(name: str, source: str, more: str = "") -> str:
@@ -280,4 +281,4 @@ def million(items: int, running: int, seconds: float) -> Iterator[Figure]:
         many = _cpu_of_idle(place, seconds)
     yield Figure(f"jim task status, {items:,} items", median(times) * 1000, "ms", 150, f"{running} tasks, from tallies")
     note = f"{many * 1000:.2f} ms/s ÷ {few * 1000:.2f} ms/s"
-    yield Figure(f"keeper's CPU with {items:,} finished items", many / max(few, 1e-4), "×", 1.1, note)
+    yield Figure(f"keeper's CPU with {items:,} finished items", max(many, LEAST) / max(few, LEAST), "×", 1.1, note)

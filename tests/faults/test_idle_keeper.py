@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from tests.faults.real import ROOT
+
 IDLE = 12  # longer than from one look to the next
 
 
@@ -20,7 +22,11 @@ def test_a_keeper_without_work_ends_when_its_time_has_come(tmp_path):
     began = time.monotonic()
     command = [sys.executable, "-P", "-s", "-m", "jim.run_grid_job", "keeper", str(state)]
     done = subprocess.run(
-        command, env={**os.environ, "JIM_STATE": str(state)}, capture_output=True, timeout=60, check=False
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JIM_STATE": str(state)},
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert IDLE <= time.monotonic() - began < IDLE + 15
