@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from jim.model import Kind
+from jim.statusdb.chains import is_there, item_name
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import (
     LIVE_PIECES,
     Ended,
     Group,
     ItemState,
+    Output,
     OutputState,
     PieceState,
     Source,
@@ -23,11 +25,13 @@ from jim.statusdb.task_rows import (
     TaskState,
     Unfulfilled,
 )
+from jim.tasks.effects import gone
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500  # outputs, or pieces
+NOT_KEPT = "its grid job is no longer kept, nor is its file"
 NOT_FULFILLED = "its promise will not be fulfilled"
 FAIL = "fail"  # what becomes of a piece whose promise is broken
 TO_COME = (ItemState.AVAILABLE, ItemState.PROMISED)
@@ -41,12 +45,22 @@ def catch_up(keeper: Keeper, task: Task, source: Source) -> None:
     some = keeper.store.outputs_after(now.upstream, now.stream, now.upto, AT_ONCE)
     with keeper.store.transaction():
         keeper.store.feed(now, some)
+        keeper.store.move_items(task.id, _lost(keeper, now, some), ItemState.GONE, note=NOT_KEPT)
         if some:
             keeper.store.set_source(task.id, now.k, upto=some[-1].id)
         else:
             keeper.store.set_source(task.id, now.k, looked=keeper.clock.utc())
     if some:
         keeper.workers.later(("task look", task.id, now.k), partial(catch_up, keeper, task, now))
+
+
+def _lost(keeper: Keeper, source: Source, outputs: Sequence[Output]) -> list[int]:
+    """Return the items whose files were in the work directory, and went with their grid jobs."""
+    upstream = keeper.store.task(source.upstream)
+    there = [each for each in outputs if each.state is OutputState.VERIFIED and is_there(each)]
+    pieces = gone(keeper.store, upstream, [each.p for each in there]) if upstream and there else []
+    items = (keeper.store.item_named(source.task, item_name(each)) for each in there if each.p in pieces)
+    return [each.id for each in items if each and each.state is ItemState.AVAILABLE]
 
 
 def close(keeper: Keeper, task: Task) -> list[str]:

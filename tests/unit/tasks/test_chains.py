@@ -342,6 +342,21 @@ def test_what_was_there_before_a_task_is_caught_up_with(ground, monkeypatch):
     assert ground.merged() == list(range(1, 21))
 
 
+def test_what_is_no_longer_kept_is_gone_for_a_task_that_comes_later(ground, monkeypatch):
+    whole = ground.text(events=20, store=False)
+    gen = whole[: whole.index('[[task]]\nname = "reco"')]
+    ground.start(gen, "gen")
+    ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
+        ground.until(lambda: not ground.store.grid_jobs(), seconds=4000.0)
+    ground.create(whole[whole.index('[[task]]\nname = "reco"') :], "more.toml")
+    ground.ask("start", "reco", untested=True)
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
+    assert ground.counts("items", "reco") == {"gone": len(ground.store.outputs_after(1, "gen", 0, 100))}
+    assert ground.counts("pieces", "reco") == {}
+
+
 def test_a_fed_task_that_was_not_tested_lets_its_first_pieces_go_alone(ground, tmp_path):
     ground.create(ground.text(events=40, files=2))
     ground.ask("start", "gen", untested=True)
