@@ -32,7 +32,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Todo,
 )
-from jim.tasks.effects import OLDER
+from jim.tasks.effects import OLDER, gone
 from jim.tasks.room import Room
 from jim.tasks.throttle import in_words
 
@@ -283,7 +283,8 @@ def _after(view: View, task: Task, piece: PieceRow, local: str) -> str:
         return told
     if piece.state is PieceState.FAILED and task.state in MAY_RETRY:
         recover = f"`jim task recover {task.name}` makes new pieces of all that has failed"
-        return f"`jim retry {local}` tries it again as it is; {recover}" if local else recover
+        as_it_is = local and not gone(view.store, task, [piece.p])
+        return f"`jim retry {local}` tries it again as it is; {recover}" if as_it_is else recover
     known = {
         PieceState.REPLACED: "new pieces do its work",
         PieceState.TAKEN_BACK: "what is left of it is planned again",

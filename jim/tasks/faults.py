@@ -130,7 +130,11 @@ def _tables(text: str, name: str, begin: int, end: int) -> Iterator[Part]:
 def _found(text: str, names: list[str], begin: int, end: int) -> int | None:
     """Return where the last of these words that can be found is."""
     for name in reversed(names):
-        word = rf"""(?:^|[{{,.\s\[])(["']?{re.escape(name)}["']?)[ \t]*(?:=|\]|\.)"""
-        if found := re.compile(word, re.MULTILINE).search(text, begin, end):
-            return found.start(1)
+        for before in (
+            r"^[ \t]*",
+            r"(?:^|[{,.\s\[])",
+        ):  # better where a line begins with it: a rule may have that word, too
+            word = rf"""{before}(["']?{re.escape(name)}["']?)[ \t]*(?:=|\]|\.)"""
+            if found := re.compile(word, re.MULTILINE).search(text, begin, end):
+                return found.start(1)
     return None

@@ -95,6 +95,13 @@ BAD = [
         "line 3, column 64: request.output: unknown attribute; did you mean 'outputs'",
     ),
     (
+        "a word that a rule before it has, too",
+        FILES,
+        'executable = "/bin/true"\n',
+        'executable = "/bin/true"\nretry = [ { when = "memory", change = { memory_mb = "*2" } } ]\nmemory_mb = "9"\n',
+        "line 7, column 1: request.memory_mb: expected a whole number, found '9'",
+    ),
+    (
         "job type",
         GEN,
         '"executable", ',

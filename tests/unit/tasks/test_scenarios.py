@@ -757,6 +757,9 @@ def test_a_retry_of_pieces_whose_grid_job_is_no_longer_kept_makes_new_ones(groun
     told = effect(View(ground.site, ground.store), TaskVerb.RETRY, ground.task(), {"reason": "exit 3"}).words
     new = "new pieces do the work of 1 whose grid jobs are no longer kept"
     assert told == f"1 of 2 failed pieces is tried again: t/1; {new}"
+    piece = ground.store.piece(1, 1)
+    (wait,) = task_waits.of_piece(View(ground.site, ground.store), ground.task(), piece)
+    assert wait.next == "`jim task recover t` makes new pieces of all that has failed"
     ground.ask("retry", reason="exit 3", most=1)
     ground.until(lambda: ground.task().state is TaskState.RUNNING)
     ground.until_state(TaskState.FINISHED)
