@@ -17,7 +17,7 @@ from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
-from jim.statusdb.task_rows import Task, TaskState, WaveState
+from jim.statusdb.task_rows import PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import ENDED
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
@@ -122,21 +122,27 @@ class Aging:
 
 def is_over(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a grid job has finished longer ago than the site keeps it."""
-    if job.is_of_task and _is_wanted(keeper, job):
-        return False
     kept = keeper.site.keep.seconds(test=job.is_test)
-    return job.step is Step.FINISHED and age_seconds(job.updated, keeper.clock.utc()) > kept
+    if job.step is not Step.FINISHED or age_seconds(job.updated, keeper.clock.utc()) <= kept:
+        return False
+    return not (job.is_of_task and _is_wanted(keeper, job))
 
 
 def _is_wanted(keeper: Keeper, job: GridJob) -> bool:
-    """Tell whether a task has still to follow a grid job, or to judge a test by it."""
+    """Tell whether a task has still to follow a grid job, may try pieces of it again, or has to judge a test by it."""
     wave = keeper.store.wave_of(job.id)
     task = keeper.store.task(wave.task) if wave else None
     if wave is None or task is None:
         return False
-    if not wave.t and _is_read(keeper, task):
+    if not wave.t and (_is_read(keeper, task) or _may_go_on(keeper, task, wave)):
         return True
     return wave.state is WaveState.HANDED_IN or (wave.t == task.tests > 0 and task.state is TaskState.TESTING)
+
+
+def _may_go_on(keeper: Keeper, task: Task, wave: Wave) -> bool:
+    """Tell whether a task that has not ended may try failed pieces of a wave again."""
+    failed = (each.state is PieceState.FAILED for each in keeper.store.pieces_of_wave(task.id, wave.w))
+    return task.state not in ENDED and any(failed)
 
 
 def _is_read(keeper: Keeper, task: Task) -> bool:

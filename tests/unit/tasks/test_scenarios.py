@@ -772,6 +772,24 @@ def test_a_retry_of_pieces_whose_grid_job_is_no_longer_kept_makes_new_ones(groun
     assert len(ground.seeds) == len(set(ground.seeds)) == 6
 
 
+def test_a_wave_with_failed_pieces_is_kept_while_its_task_has_not_ended(ground, tmp_path, monkeypatch):
+    ground.start(files(tmp_path, "/data/a", "/data/b", closed=False))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    ground.batch.finish("1", 1, code=3)
+    ground.end()
+    ground.until(lambda: ground.store.grid_job(1).step is Step.FINISHED)
+    monkeypatch.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
+    ground.go(4, 2000.0)
+    assert [each.id for each in ground.store.grid_jobs()] == [1]
+    ground.ask("retry")
+    ground.until(lambda: len(ground.batch.tasks) == 3)
+    ground.begin()
+    ground.end()
+    ground.until(lambda: ground.counts("pieces") == {"completed": 2})
+    ground.until(lambda: not ground.store.grid_jobs(), seconds=4000.0)
+
+
 def test_failed_pieces_are_tried_again_as_people_say(ground, tmp_path):
     names = seven_of_files_failed(ground, tmp_path)
     ground.ask("retry", reason="exit 13")
