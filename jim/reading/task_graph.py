@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 from jim.reading.tasks import facts, pieces_of
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of
-from jim.statusdb.task_rows import OutputState, PieceState, Task
+from jim.statusdb.task_rows import OutputState, PieceState, Task, TaskState
 
 STATES = OutputState.PROMISED, OutputState.VERIFIED, OutputState.STORED, OutputState.BROKEN
 WIDE, HIGH, ACROSS, DOWN, EDGE = 200, 64, 260, 40, 12  # of boxes, and between them
@@ -87,6 +87,8 @@ def _arrow(view: View, start: Task, end: str, stream: str) -> Arrow:
     counts = view.store.task_counts(start.id, pool_of(stream))
     stored = any(each["store"] for each in start.streams if each["name"] == stream)
     promised, verified, there, broken = (counts.get(each, 0) for each in STATES)
+    if start.state is TaskState.CANCELLED:  # nobody fulfils these any more
+        promised, broken = 0, broken + promised
     there, promised = (there, promised + verified) if stored else (there + verified, promised)
     return Arrow(start.name, end, stream, there, promised, broken)
 

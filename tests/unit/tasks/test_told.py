@@ -95,6 +95,23 @@ def test_promises_of_a_cancelled_task_can_only_be_given_up(chain):
     assert told_of(chain, "merge", 0) == [f"`jim task explain reco/{p}` tells what can be done" for p in (0, 1)]
 
 
+def test_promises_that_a_cancelled_task_has_never_begun_to_keep_are_drawn_as_broken(chain):
+    chain.create(chain.text(events=20))
+    chain.ask("throttle", "gen", at_once=1)
+    for name in ("gen", "reco", "merge"):
+        chain.ask("start", name, untested=True)
+    chain.until(lambda: chain.counts("output gen", "gen").get("promised") == 10 and chain.batch.tasks)
+    assert drawn(chain) == "gen  0/10 ─ gen 0 there, 10 promised ─> reco  0/2"
+    chain.ask("cancel", "gen")
+    chain.until(lambda: chain.task("gen").state is TaskState.CANCELLED)
+    assert drawn(chain) == "gen  0/10 ─ gen 0 there, 10 broken ─> reco  0/2"
+
+
+def drawn(ground: Ground) -> str:
+    """Return the first arrow of the graph."""
+    return task_graph.as_text(task_graph.graph(view_of(ground), ["gen"]))[0]
+
+
 def test_promises_whose_files_were_dropped_can_only_be_given_up(chain):
     chain.chain(events=20)
     chain.until(lambda: chain.fail("reco") or chain.counts("pieces", "reco").get("failed") == 2, 5.0)
