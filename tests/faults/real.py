@@ -201,7 +201,10 @@ class Place:
         return process.returncode
 
     def finish(self) -> None:
-        """Run keepers, unhurt, until nothing is left to do."""
+        """Run keepers, unhurt, until nothing is left to do.
+
+        What a killed one was just starting holds its lock for a moment more: then there seems to be a keeper.
+        """
         for _ in range(3):
             if self.keep() == 0:
                 return
