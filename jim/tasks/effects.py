@@ -184,15 +184,12 @@ def _too_early_to_remove(task: Task, pool: Pool) -> str:
     return f"{task.name} is {task.state.value}; {then}"
 
 
-def by_fix(task: Task, number: int) -> str:
-    """Return who edits a wave because of a fix, as its journal has it."""
-    return f"task {task.name}: fix {number}"
-
-
 def fix_of(store: Store, wave: Wave, n: int) -> int:
-    """Return the last fix that a local job was sent with, as what has been sent stays as it was; 0: none."""
+    """Return the last fix that a local job was sent with, as what has been sent stays as it was; 0: none.
+
+    Only fixes edit a wave, each of them once, and one after the other.
+    """
     asked = f"{Verb.EDIT} requested"
     edits = [each for each in store.own_journal(wave.grid) if each.now == asked] if wave.fix and wave.grid else []
     sent = [each.seq for each in store.journal(wave.grid, n) if each.now == State.SUBMITTING.value] if edits else []
-    later = [int(each.reason.rpartition(" ")[2]) for each in edits if sent and each.seq > sent[-1]]
-    return min(later, default=wave.fix + 1) - 1
+    return wave.fix - sum(each.seq > sent[-1] for each in edits if sent)

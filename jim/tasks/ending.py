@@ -12,7 +12,7 @@ from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb, Witness
 from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.budget import Budget
-from jim.tasks.effects import OLDER, by_fix
+from jim.tasks.effects import OLDER
 from jim.tasks.following import unsettle
 from jim.tasks.freezing import freeze
 from jim.tasks.keeping import Keeper
@@ -123,7 +123,7 @@ def _fix(keeper: Keeper, task: Task, wave: Wave, job: GridJob, wish: Wish) -> No
         return
     with keeper.store.transaction():
         for number, changes in fixes.items():
-            wish(keeper, job, Verb.EDIT, by_fix(task, number), {"changes": changes})
+            wish(keeper, job, Verb.EDIT, f"task {task.name}: fix {number}", {"changes": changes})
         keeper.store.set_wave(wave, fix=max(fixes))
 
 
