@@ -51,7 +51,7 @@ class TestFacts(NamedTuple):
 
     number: int
     pieces: list[TriedPiece]
-    criteria: list[tuple[str, str]]  # and whether they are met: yes, no, or not yet
+    criteria: list[tuple[str, str]]  # and whether they are met: yes, no, not yet, or not known: the test ended before
     seconds_per_event: float | None
     estimate: tuple[int, float] | None  # events of a usual piece, and the seconds that they take
 
@@ -133,15 +133,15 @@ def _criteria(task: Task, pieces: list[TriedPiece], verdict: str) -> list[tuple[
         return []
     test, failed = task.spec["test"], [each for each in pieces if each.state in ("failed", "killed", "new", "refused")]
     done = [each for each in pieces if each.state == State.COMPLETED.value]
-    found = [("all pieces complete", "no" if failed else "yes" if len(done) == len(pieces) else "not yet")]
+    rest = "yes" if len(done) == len(pieces) else "not yet" if verdict == "not yet" else "not known"
+    found = [("all pieces complete", "no" if failed else rest)]
     most = test["most_seconds"]
     if most:
         late = any(each.seconds is not None and each.seconds > most for each in pieces)
-        found.append((f"each within {most:g} s", "no" if late else "yes" if len(done) == len(pieces) else "not yet"))
+        found.append((f"each within {most:g} s", "no" if late else rest))
     if task.streams:
         lacking = any(each.missing for each in pieces)
-        judged = "no" if lacking else "yes" if len(done) == len(pieces) else "not yet"
-        found.append(("each brings its outputs", judged))
+        found.append(("each brings its outputs", "no" if lacking else rest))
     if test["check"]:
         check = [as_named(test["check"][0]), *test["check"][1:]]
         before = any(judged == "no" for _, judged in found)

@@ -123,7 +123,7 @@ def flush(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     groups = [grp for grp in waiting if grp == content.get("group", grp)]
     for grp in groups:
         keeper.store.make_dirty(task.id, grp, flush=True)
-    return f"{len(groups)} groups"
+    return f"{len(groups):,} {'group' if len(groups) == 1 else 'groups'}"
 
 
 def drop(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:

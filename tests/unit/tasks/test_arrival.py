@@ -250,6 +250,7 @@ def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
     assert ground.counts("items") == {"acquired": 10, "available": 2}
     ground.ask("flush")
     there.wait(10)
+    assert "1 group" in [each.reason for each in ground.store.task_journal(1, last=-1) if each.what == "flush"]
     assert ground.counts("items") == {"acquired": 12}
     assert [each.closed for each in ground.store.groups(1)] == [""]
     there.end()

@@ -195,6 +195,15 @@ def test_a_piece_that_lacks_an_output_fails_its_test_visibly(ground, jim):
     assert [each["missing"] for each in test["pieces"]] == ["promised 1 gen.dat, brought 0"]
 
 
+def test_what_a_failed_test_had_no_time_to_show_is_not_known(ground, jim):
+    text = f"{CHAIN.format(files=1, promises='true')}"
+    jim("create", ground.write(text.replace("[[task]]", "[[task]]\ntest = { pieces = 1, most_seconds = 60 }", 1)))
+    ground.ask(TaskVerb.TEST, "gen")
+    ground.until_state(TaskState.CONFIGURED, "gen", code=3)
+    test = json.loads(jim("status", "gen", "--json")[1])["test"]
+    assert [each["met"] for each in test["criteria"]] == ["no", "not known", "not known"]
+
+
 def test_payloads_of_less_than_a_second_have_no_time_per_event():
     tried = task_tests.TriedPiece("1.0", "completed", "", 0.0, 5, 0)
     assert task_tests.TestFacts(1, [tried], [], 0.0, (250, 0.0)).measured() == [
