@@ -126,7 +126,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
 def _tested(told: Mapping[str, Any]) -> str:
     if told["tested"]:
         return "yes"
-    return "not as it is now" if told["tests"] else "not yet"
+    return "not passed as it is now" if told["tests"] else "not yet"
 
 
 def _way(told: Mapping[str, Any]) -> str:

@@ -402,7 +402,7 @@ def test_a_fix_before_the_start_says_that_it_is_to_be_tested(ground, jim):
     ground.until_state(TaskState.READY, "mc")
     told = "mc: fix 1: memory_mb none → 50; for further attempts of 0 pieces, and later ones; it is to be tested again"
     assert jim("fix", "mc", "memory_mb=50") == (0, f"{told}\n")
-    assert "\ntested       not as it is now; " in jim("status", "mc")[1]
+    assert "\ntested       not passed as it is now; " in jim("status", "mc")[1]
     assert jim("start", "mc")[0] == 2
 
 

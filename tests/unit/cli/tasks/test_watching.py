@@ -119,7 +119,7 @@ def test_a_test_that_fails_exits_1(ground, jim, passing):
     assert "1.0  failed  exit 3  5 events" in told.splitlines()
     assert "all pieces complete: no" in told.splitlines()
     told = jim("status", "mc")[1]
-    assert "tested       not as it is now\n" in told
+    assert "tested       not passed as it is now\n" in told
     assert "test 1: 1.0  failed  exit 3  5 events\n" in told
     assert "test 1: all pieces complete: no\n" in told
 
