@@ -81,11 +81,11 @@ class Recoveries:
         successors = successors_of(
             {p: keeper.store.parts_of(task.id, p) for p in numbers}, made.pieces, task.next_piece
         )
-        for p in numbers:
-            if piece := keeper.store.piece(task.id, p):
-                freeze(keeper, piece, "other pieces do its work")
+        pieces = [each for each in (keeper.store.piece(task.id, p) for p in numbers) if each]
+        for each in pieces:
+            freeze(keeper, each, "other pieces do its work")
         keeper.store.drop_unplanned(task.id)
-        keeper.store.move_pieces(task.id, [Ended(p, PieceState.REPLACED) for p in numbers])
+        keeper.store.move_pieces(task.id, [Ended(each.p, PieceState.REPLACED, each.reason) for each in pieces])
         keeper.store.add_task_pieces(task.id, task.next_piece, made.pieces, turn=0)
         items = {part.item for piece in made.pieces for part in piece.parts}
         keeper.store.end_plan(task.id, task.next_piece + len(made.pieces), items)
