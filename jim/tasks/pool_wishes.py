@@ -82,6 +82,8 @@ def _leave_out(keeper: Keeper, task: Task, k: int, found: Found) -> None:
     if keeper.store.task(task.id) is None:
         return
     whole = all(each.closed for each in keeper.store.sources(task.id))
+    found.new += [each for _, each in found.changed]
+    found.changed = []
     closed = {each.grp for each in keeper.store.groups(task.id) if each.closed}
     some, found.new = found.new[:LEFT_AT_ONCE], found.new[LEFT_AT_ONCE:]
     pooling.leave_out(keeper, task, [each for each in found.empty if whole or each.grp in closed])

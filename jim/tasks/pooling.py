@@ -75,18 +75,21 @@ def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:
 
 
 def leave_out(keeper: Keeper, task: Task, files: Iterable[NewItem], why: str = EMPTY) -> None:
-    """Leave out files that cannot be taken yet when their group is closed; what was known already stays as it is.
+    """Leave out files that cannot be taken yet when their group is closed; what was taken already stays as it is.
 
     A group of which nothing else has come is known from now on, so that a person can open it again.
     """
-    new = [each for each in files if keeper.store.item_named(task.id, each.name) is None]
-    known = {each.grp for each in keeper.store.groups(task.id)} if new else set()
+    known = [(each, keeper.store.item_named(task.id, each.name)) for each in files]
+    new = [each for each, item in known if item is None]
+    groups = {each.grp for each in keeper.store.groups(task.id)} if new else set()
     over = all(each.closed for each in keeper.store.sources(task.id))  # else other sources may bring more of it
-    for grp in {each.grp for each in new} - known:
+    for grp in {each.grp for each in new} - groups:
         keeper.store.set_group(task.id, grp, closed=keeper.clock.utc() if over else "")
     keeper.store.add_items(task.id, new, ItemState.LEFT_OUT)
+    back = [item.id for _, item in known if item and item.state is ItemState.GONE]  # not taken since a reopen
+    keeper.store.move_items(task.id, back, ItemState.LEFT_OUT)
     made = (keeper.store.item_named(task.id, each.name) for each in new)
-    keeper.store.set_items([each.id for each in made if each], note=why)
+    keeper.store.set_items([*back, *(each.id for each in made if each)], note=why)
 
 
 def may_come(keeper: Keeper, task: Task, grp: str) -> None:

@@ -136,7 +136,8 @@ def _compare(
             now[path] = seen, first
             unstable[path] = f"it has to rest for another {ceil(left)} s" if left > 0 else EMPTY
             delayed |= {grp} if left > 0 else set()
-            found.empty += [NewItem(path, grp, 0, seen.print)] if left <= 0 and not item else []
+            is_new = not item or item.state is ItemState.GONE
+            found.empty += [NewItem(path, grp, 0, seen.print)] if left <= 0 and is_new else []
             found.changing += [item.id] if item and item.state in NOT_SENT else []
         elif item:
             found.changed.append((item.id, NewItem(path, item.grp, seen.size, seen.print)))

@@ -563,6 +563,37 @@ def test_a_file_that_has_not_come_to_rest_when_a_person_closes_the_pool_is_told_
     ground.until(lambda: ground.done() == {first: 1, path: 1} or ground.work(), seconds=10.0)
 
 
+def test_14_a_file_that_is_empty_again_at_the_next_closing_is_left_out_again(ground):
+    there = Arrival(ground, stable=0)
+    one = there.drop("run1_a.raw")
+    there.drop("run1_empty.raw", "")
+    end = Path(there.drop("END.1"))
+    there.wait(30)
+    assert (there.states()["run1_empty.raw"], there.note("run1_empty.raw")) == ("left out", "it is empty")
+    end.unlink()
+    ground.ask("reopen", group="1")
+    there.wait(30)
+    end.touch()
+    there.wait(30)
+    assert (there.states()["run1_empty.raw"], there.note("run1_empty.raw")) == ("left out", "it is empty")
+    there.end()
+    assert ground.done() == {one: 1}
+
+
+def test_a_file_that_has_not_come_to_rest_at_the_second_closing_either_is_left_out_again(ground):
+    there = Arrival(ground, stable=60)
+    there.drop("run1_a.raw")
+    there.wait(100)
+    there.drop("run1_b.raw", "half")
+    for _ in range(2):
+        ground.ask("close")
+        ground.until_state(TaskState.FINISHED, seconds=10.0)
+        assert there.states() == {"run1_a.raw": "completed", "run1_b.raw": "left out"}
+        assert there.note("run1_b.raw") == "it had not come to rest when its group was closed"
+        ground.ask("reopen")
+        ground.go(2)
+
+
 def test_closing_tells_of_files_that_have_not_come_to_rest(ground):
     there = Arrival(ground, stable=60)
     there.drop("run1_a.raw")
