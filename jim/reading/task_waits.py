@@ -270,7 +270,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         )
         yield Wait("it is ready", next_, STORED)
     else:
-        why = f": {piece.reason}" if piece.reason else ""
+        why = f": {piece.reason}" if piece.reason and piece.state is not PieceState.REPLACED else ""
         yield Wait(f"it is {piece.state.value}{why}", _after(view, task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:

@@ -52,7 +52,7 @@ class Pool(NamedTuple):
     failed: int  # pieces
     groups: frozenset[str]
     feeds: tuple[str, ...] = ()  # tasks that have not ended
-    waits: bool = False  # for another task, so that there is nothing to test yet
+    proves_itself: bool = False  # a fed task that nobody has tested, or that has nothing to test yet
 
 
 def pool_of(store: Store, task: Task) -> Pool:
@@ -63,8 +63,8 @@ def pool_of(store: Store, task: Task) -> Pool:
     groups, fed = frozenset(each.grp for each in store.groups(task.id)), store.fed_tasks([task.id])
     feeds = tuple(each.name for each in map(store.task, sorted(fed)) if each and each.state not in ENDED)
     nothing = not store.task_counts(task.id, "items").get(ItemState.AVAILABLE)
-    waits = nothing and any(each.upstream for each in store.sources(task.id))
-    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, waits)
+    is_fed = any(each.upstream for each in store.sources(task.id))
+    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, is_fed and (nothing or not task.tests))
 
 
 def paused_by_itself(task: Task) -> bool:
@@ -142,7 +142,8 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     }
     if verb in needed and state not in needed[TaskVerb(verb)]:
         return f"{name} is {state.value}"
-    if verb == TaskVerb.START and task.tested != task.spec["to_test"] and not (content.get("untested") or pool.waits):
+    tested = task.tested == task.spec["to_test"] or content.get("untested") or pool.proves_itself
+    if verb == TaskVerb.START and not tested:
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
     if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
         return f"{name}: no piece has failed"

@@ -377,6 +377,31 @@ def test_a_fed_task_that_was_not_tested_lets_its_first_pieces_go_alone(ground, t
     assert ground.counts("pieces", "reco") == {"completed": 10}
 
 
+def test_a_fed_task_that_was_never_tested_starts_also_once_something_has_come(ground):
+    ground.create(ground.text(events=8, files=1, promises=False))
+    ground.ask("start", "gen", untested=True)
+    ground.until(lambda: ground.work() or ground.counts("items", "reco").get("available", 0) > 1)
+    ground.ask("start", "reco")
+    ground.go(1)
+    assert ground.task("reco").state is TaskState.RUNNING
+    assert ground.task("reco").throttle["alone_first"] == 1
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.task("reco").outcome == "completed"
+
+
+def test_a_fed_task_that_has_changed_since_its_test_is_tested_again_if_something_has_come(ground):
+    ground.create(ground.text(events=8, files=1, promises=False))
+    ground.ask("start", "gen", untested=True)
+    ground.until(lambda: ground.work() or ground.counts("items", "reco").get("available", 0) > 1)
+    ground.ask("test", "reco")
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.READY)
+    ground.ask("fix", "reco", changes={"memory_mb": 3000})
+    ground.ask("start", "reco")
+    ground.go(1)
+    assert ground.task("reco").state is not TaskState.RUNNING
+    assert any("reco has not been tested as it is now" in line for line in ground.journal("reco"))
+
+
 def test_a_fed_task_whose_first_piece_fails_pauses_by_itself(ground):
     ground.create(ground.text(events=40, files=2))
     ground.ask("start", "gen", untested=True)
