@@ -236,4 +236,5 @@ def look_now(source: Mapping[str, Any], site: Site) -> Found:
     if source["kind"] != "directory":
         return LISTED[source["kind"]](source, site)
     found = directory.look({**source, "stable_seconds": 0}, Memory(), (), "", 0.0) or Found()
-    return replace(found, closed=ALL in directory.closing(source))
+    ended = directory.closing(source)
+    return replace(found, closed=ALL in ended, ended=ended)

@@ -33,7 +33,7 @@ OF_ANY = (*MASK_VARIABLES, *OF_FILES, "SplitID", "SplitSourceJob")  # what a pie
 LONG = 8192  # characters; longer arguments may exceed a limit and are checked
 AWAY = 71101  # WMCore's code for a job that no site may run
 TOLD_SITES = 5
-ALONE = "rename the file, or let each piece have one file (files_per_job=1)"
+ALONE = "rename the file, or let each piece have one file (FileBased: files_per_job=1, SizeBased: size_per_job=1)"
 OF_TASK = 9_999_999  # pieces of a task: their numbers have seven digits
 _ARGUMENTS = frozenset({"arguments"})
 _NAMED = re.compile(r"\$\{?(\w+)", re.ASCII)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from jim.cli.table import table
-from jim.cli.text import plain, say, say_json
+from jim.cli.text import plain, say, say_json, warn
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, in_words
-from jim.reading.quantities import how_many
+from jim.reading.quantities import how_many, size_of
 from jim.reading.task_facts import what_of
 from jim.reading.task_words import noun_of_items
 from jim.reading.view import add_json, look
@@ -22,6 +22,7 @@ from jim.tasks import creating, kept
 from jim.tasks import file as task_file
 from jim.tasks.checks import sample
 from jim.tasks.cutting import Pool, cut, ranges
+from jim.tasks.hints import hints
 from jim.tasks.looking import look_now
 from jim.tasks.sources import Found
 from jim.tasks.waves import Load, made, stepped
@@ -51,6 +52,7 @@ def _check(arguments: argparse.Namespace) -> int:
         say_json(records)
         return 0
     for number, record in enumerate(records):
+        warn(record["warnings"])
         if number:
             say()
         _say(record)
@@ -75,13 +77,15 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
         }
         for source, each in zip(spec["source"], found, strict=True)
     ]
-    pieces, waiting = _first_pieces(spec, groups, found, site)
+    pieces, more, waiting = _first_pieces(spec, groups, found, site)
     return {
         "name": spec["name"],
         "refused": _refused(spec, site),
+        "warnings": hints(spec, site),
         "sources": sources,
         "groups": {grp: len(those) for grp, those in groups.items()},
         "pieces": pieces,
+        "more_pieces": more,
         "waiting": waiting,
     }
 
@@ -108,9 +112,9 @@ def _refused(spec: Mapping[str, Any], site: Site) -> str:
 
 def _first_pieces(
     spec: Mapping[str, Any], groups: Mapping[str, Sequence[NewItem]], found: Sequence[Found], site: Site
-) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return the first pieces, and how many items of each group would wait for more."""
-    is_open, now = not all(each.closed for each in found), Clock().epoch()
+) -> tuple[list[dict[str, Any]], int | None, dict[str, int]]:
+    """Return the first pieces, how many more there are if that is known, and how many items would wait for more."""
+    now, count = Clock().epoch(), 0
     shown: list[dict[str, Any]] = []
     waiting: dict[str, int] = {}
     for grp, those in groups.items():
@@ -118,14 +122,18 @@ def _first_pieces(
         pieces: Sequence[NewPiece]
         if spec["split"]["splitter"] is None:
             pieces = [piece for each in items.values() for piece in ranges(each, PIECES_SHOWN)]
+            count += sum(-(-each.record["events"] // each.record["per_piece"]) for each in items.values())
         else:
+            is_open = not all(each.closed or grp in each.ended for each in found)
             waits_for_more = is_open and spec["split"]["when"] == "full"
             pieces = cut(spec["split"], list(items.values()), Pool(waits_for_more, 0, now), site).pieces
+            count += len(pieces)
             left = len(items) - len({part.item for piece in pieces for part in piece.parts})
             if left:
                 waiting[grp] = left
         shown += _shown(spec, pieces[: PIECES_SHOWN - len(shown)], items, site)
-    return shown, waiting
+    is_known = all(len(those) <= ITEMS_CUT for those in groups.values())
+    return shown, count - len(shown) if is_known else None, waiting
 
 
 def _shown(
@@ -137,6 +145,7 @@ def _shown(
     stepping = stepped(request, loads, spec["split"], site)
     for load, piece in zip(loads, made(spec["name"], handler, stepping, loads, spec["split"], site), strict=True):
         told = {"group": load.grp, "items": [each.name for each in load.items.values()], "refused": piece.failure}
+        told["bytes"] = sum(each.size for each in load.items.values())
         if "events" in load.record:
             first, count = load.record["events"]
             told |= {"events": [first, first + count - 1], "items": []}
@@ -163,7 +172,7 @@ def _say(record: Mapping[str, Any]) -> None:
         if grp:
             say(f"{plain(grp)}: {how_many(count, noun)}", "  group: ")
     if record["pieces"] or not all(each["fed"] for each in record["sources"]):
-        _say_pieces(record["pieces"])
+        _say_pieces(record["pieces"], record["more_pieces"])
     for grp, count in record["waiting"].items():
         named = f"group {plain(grp)}: " if grp else ""
         verb = "waits" if count == 1 else "wait"
@@ -181,12 +190,14 @@ def _say_source(source: Mapping[str, Any]) -> None:
         say(f"{plain(name)}: {plain(why)}", "    waits: ")
 
 
-def _say_pieces(pieces: Sequence[Mapping[str, Any]]) -> None:
+def _say_pieces(pieces: Sequence[Mapping[str, Any]], more: int | None) -> None:
     rows = ((number, plain(each["group"]), plain(_told(each))) for number, each in enumerate(pieces))
     if pieces:
         table(("piece", "group", "items"), rows)
     else:
         say("no piece yet: what is there waits for more", "  ")
+    if more != 0:
+        say("and more pieces" if more is None else f"and {how_many(more, 'more piece')}", "  ")
     for number, each in enumerate(pieces):
         if each["refused"]:
             say(f"piece {number} would fail: {plain(each['refused'])}", "  refused: ")
@@ -196,7 +207,8 @@ def _told(piece: Mapping[str, Any]) -> str:
     if piece.get("events"):
         return f"events {piece['events'][0]:,} to {piece['events'][1]:,}"
     items = piece["items"]
-    return f"{how_many(len(items), 'item')}: {', '.join(items[:3])}{', …' * (len(items) > 3)}"
+    size = f", {size_of(piece['bytes'])}" if piece["bytes"] else ""
+    return f"{how_many(len(items), 'item')}{size}: {', '.join(items[:3])}{', …' * (len(items) > 3)}"
 
 
 VERBS = {"check": _check}

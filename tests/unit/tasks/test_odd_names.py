@@ -50,7 +50,7 @@ def test_several_files_of_which_one_has_a_comma_are_told_and_done_one_by_one(gro
     assert reasons(ground) == [
         (
             f"failed on creation: $InputFiles parts names by commas, and '{place}/b,c' has a comma: rename the file, "
-            "or let each piece have one file (files_per_job=1)"
+            "or let each piece have one file (FileBased: files_per_job=1, SizeBased: size_per_job=1)"
         )
     ]
     ground.ask("recover", parameters={"files_per_job": 1})

@@ -78,7 +78,7 @@ def test_check_tells_which_piece_has_a_comma_in_its_list_of_names(ground, jim, t
     code, told = jim("check", ground.write(text))
     why = (
         "piece 1 would fail: $InputFiles parts names by commas, and '/d/a,b' has a comma: rename the file, "
-        "or let each piece have one file (files_per_job=1)"
+        "or let each piece have one file (FileBased: files_per_job=1, SizeBased: size_per_job=1)"
     )
     refused = [why] if fails else []
     lines = " ".join(told.split()).split("refused: ")[1:]
@@ -99,6 +99,41 @@ def test_check_counts_a_name_once_that_a_list_has_twice(ground, jim, tmp_path):
     source = f'source = [ {{ list = "{a_list(tmp_path, "/d/1", "/d/2", "/d/1")}" }} ]'
     told = jim("check", ground.write(f'[[task]]\nname = "f"\n{SH}\n{source}\n'))[1]
     assert f"  source: list {tmp_path}/names.txt: 2 items, closed" in told.splitlines()
+
+
+MERGE = """
+[[task]]
+name = "m"
+request = {{ job_type = "executable", executable = "/bin/sh", arguments = ["-c", "{program}", "merge", "$InputFiles"] }}
+source = [ {{ directory = "{place}", files = "*.raw", group = 'run(.)_', closed_by = "END.*" }} ]
+split = {{ splitter = "SizeBased", parameters = {{ size_per_job = 3_000 }} }}
+"""
+
+
+def test_check_tells_how_large_pieces_are_how_many_more_there_are_and_what_waits(ground, jim, tmp_path):
+    text = MERGE.format(program="IFS=,; cat $$1 > m", place=tmp_path)
+    for run, many in (("1", 14), ("2", 1)):
+        for n in range(many):
+            tmp_path.joinpath(f"run{run}_{n:02}.raw").write_text("x" * 1500)
+    told = jim("check", ground.write(text))[1].splitlines()
+    assert told[5].split(maxsplit=2) == ["0", "1", f"2 items, 3.0 kB: {tmp_path}/run1_00.raw, {tmp_path}/run1_01.raw"]
+    assert told[10:] == [
+        "  and 1 more piece",
+        "  waits: group 1: 2 items wait for a full piece, or for the group to be closed",
+        "  waits: group 2: 1 item waits for a full piece, or for the group to be closed",
+    ]
+    tmp_path.joinpath("END.1").touch()
+    told = jim("check", ground.write(text))[1].splitlines()
+    waits = "  waits: group 2: 1 item waits for a full piece, or for the group to be closed"
+    assert told[10:] == ["  and 2 more pieces", waits]
+
+
+def test_check_warns_as_create_does(ground, jim, tmp_path):
+    file = ground.write(MERGE.format(program="cat $(echo $1) > m", place=tmp_path))
+    assert "a `$` in it begins no name" in jim("check", file)[1]
+    (told,) = json.loads(jim("check", file, "--json")[1])
+    (warning,) = told["warnings"]
+    assert warning.startswith("m: request.arguments: all of it stays as it is")
 
 
 def test_check_tells_that_a_name_is_taken(ground, jim):
