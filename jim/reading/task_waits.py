@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jim.model import Kind, Step
+from jim.model import Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait, without_room
 from jim.reading.quantities import how_many, span
-from jim.reading.task_facts import failures, to_come, trouble, what_of
+from jim.reading.task_facts import to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
-from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again, missing, of_failed
+from jim.reading.task_promises import STORED, missing, of_failed
 from jim.reading.task_releases import why_not_released
+from jim.reading.task_undone import MAY_RETRY, undone
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
@@ -49,7 +50,6 @@ ONLY_CANCEL = "nothing more is sent; only `jim task cancel {name}` is possible"
 AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
-MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
 def waits(view: View, task: Task) -> Iterator[Wait]:
@@ -75,30 +75,9 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield from _items(view, task)
         yield from _pieces(view, task)
         yield from hosts(view)
-    yield from _failures(view, task)
+    yield from undone(view, task)
     yield from _waves(view, task)
     yield from _outputs(view, task)
-
-
-def _failures(view: View, task: Task) -> Iterator[Wait]:
-    """Return what has failed for good, and what a person can do about it."""
-    if task.state not in MAY_RETRY:
-        return
-    found, others = failures(view, task)
-    again = (
-        f"`jim task retry {task.name}` tries them again as they are; `jim task recover {task.name}` makes new pieces"
-    )
-    if found and not may_be_tried_again(view, task):
-        again = "nothing tries them again: all their items were dropped"
-    for each in found[:TROUBLES]:
-        verb = "has" if each.times == 1 else "have"
-        why = f": {each.reason}" if each.reason else ""
-        what = f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})"
-        example = view.store.piece(task.id, each.example)
-        other = EXPLAINS.format(task=task.name, p=each.example) if example and example.kind is Kind.BROKEN else ""
-        yield Wait(what, other or again, STORED)
-    if more := others + sum(each.times for each in found[TROUBLES:]):
-        yield Wait(f"{how_many(more, 'more piece')} {'has' if more == 1 else 'have'} failed", again, STORED)
 
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:

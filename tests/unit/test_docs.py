@@ -31,6 +31,7 @@ from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
 from jim.tasks import file as task_file
+from jim.tasks.hints import hints
 from tests.documents import HOME, blocks, code, indented, text_of
 
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
@@ -308,6 +309,17 @@ def test_requests_in_pages_are_accepted(tmp_path: Path) -> None:
         file = tmp_path / f"{number}.toml"
         file.write_text(block)
         assert task_file.read(file, Site(tmp_path)) if "[[task]]" in block else check(read(file))
+
+
+def test_all_variables_of_tasks_in_pages_are_known(tmp_path: Path) -> None:
+    pages = [block for page in PAGES for block in blocks(page, "toml") if "[[task]]" in block]
+    files = [tmp_path / f"{number}.toml" for number in range(len(pages))]
+    for file, block in zip(files, pages, strict=True):
+        file.write_text(block)
+    site = Site(tmp_path)
+    assert len(files) > 5
+    for file in files:
+        assert [each for spec in task_file.read(file, site) for each in hints(spec, site)] == [], file
 
 
 def test_the_readme_s_request_is_the_example() -> None:

@@ -144,8 +144,12 @@ def _shown(
     handler, request = sample(dict(spec), site, events=sum(each.record.get("events", (0, 0))[1] for each in loads) or 1)
     stepping = stepped(request, loads, spec["split"], site)
     for load, piece in zip(loads, made(spec["name"], handler, stepping, loads, spec["split"], site), strict=True):
-        told = {"group": load.grp, "items": [each.name for each in load.items.values()], "refused": piece.failure}
-        told["bytes"] = sum(each.size for each in load.items.values())
+        told: dict[str, Any] = {
+            "group": load.grp,
+            "items": [each.name for each in load.items.values()],
+            "bytes": sum(each.size for each in load.items.values()),
+            "refused": piece.failure,
+        }
         if "events" in load.record:
             first, count = load.record["events"]
             told |= {"events": [first, first + count - 1], "items": []}

@@ -590,6 +590,11 @@ def test_a_file_that_has_not_come_to_rest_at_the_second_closing_either_is_left_o
         ground.until_state(TaskState.FINISHED, seconds=10.0)
         assert there.states() == {"run1_a.raw": "completed", "run1_b.raw": "left out"}
         assert there.note("run1_b.raw") == "it had not come to rest when its group was closed"
+        told = {
+            each.what: each.next
+            for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
+        }
+        assert "`jim task reopen t` takes files that have content and are at rest by then" in told["1 item is left out"]
         ground.ask("reopen")
         ground.go(2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,8 @@ def alike(story):
 def test_a_recovery_is_told_as_on_the_page(ground, place, typed):
     block = next(each for each in indented(PAGE) if "--dry-run" in each)
     (file,) = (each for each in place.glob("*.toml") if 'name = "repro"\n' in each.read_text())
+    files = [str(each) for each in place.rglob("run*.raw")]
+    assert len(files) == 12
     typed(f"jim task create {file}")
     typed("jim task start repro --untested")
     Ground.go(ground, 4, 40.0)
@@ -142,7 +145,7 @@ def test_a_recovery_is_told_as_on_the_page(ground, place, typed):
     ]
     assert typed(lines[3].removeprefix("$ "))[0] == 0
     ground.until_state(TaskState.FINISHED, "repro")
-    assert len(ground.done()) == 12
+    assert Counter(each for each in ground.done().elements() if each.startswith("/")) == Counter(files)
 
 
 def numbers_out(line):

@@ -1,0 +1,61 @@
+"""Tells what a task has not done, though it may have ended, and what a person can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jim.model import Kind
+from jim.reading.before_submission import Wait
+from jim.reading.quantities import how_many
+from jim.reading.task_facts import failures
+from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again
+from jim.reading.view import View
+from jim.statusdb.task_rows import ItemState, Task, TaskState
+
+SHOWN = 5  # reasons of failures
+NOT_WORKED_ON = {
+    ItemState.LATE: "`jim task items {name} --state late` lists what came too late; `jim task reopen {name}` takes it",
+    ItemState.LEFT_OUT: (
+        "`jim task items {name} --state 'left out'` tells why; `jim task reopen {name}` takes files that have content "
+        "and are at rest by then"
+    ),
+}
+MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
+
+
+def undone(view: View, task: Task) -> Iterator[Wait]:
+    """Return what was left out, came too late, or has failed for good."""
+    yield from _not_worked_on(view, task)
+    yield from _failures(view, task)
+
+
+def _not_worked_on(view: View, task: Task) -> Iterator[Wait]:
+    """Return what nobody has worked on, though it is there; `jim task reopen` may change that."""
+    if task.state is not TaskState.FINISHED:
+        return
+    counts = view.store.task_counts(task.id, "items")
+    for state, next_ in NOT_WORKED_ON.items():
+        if count := counts.get(state, 0):
+            what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} {state.value}"
+            yield Wait(what, next_.format(name=task.name), STORED)
+
+
+def _failures(view: View, task: Task) -> Iterator[Wait]:
+    """Return what has failed for good, and what a person can do about it."""
+    if task.state not in MAY_RETRY:
+        return
+    found, others = failures(view, task)
+    again = (
+        f"`jim task retry {task.name}` tries them again as they are; `jim task recover {task.name}` makes new pieces"
+    )
+    if found and not may_be_tried_again(view, task):
+        again = "nothing tries them again: all their items were dropped"
+    for each in found[:SHOWN]:
+        verb = "has" if each.times == 1 else "have"
+        why = f": {each.reason}" if each.reason else ""
+        what = f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})"
+        example = view.store.piece(task.id, each.example)
+        other = EXPLAINS.format(task=task.name, p=each.example) if example and example.kind is Kind.BROKEN else ""
+        yield Wait(what, other or again, STORED)
+    if more := others + sum(each.times for each in found[SHOWN:]):
+        yield Wait(f"{how_many(more, 'more piece')} {'has' if more == 1 else 'have'} failed", again, STORED)
