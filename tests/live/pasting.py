@@ -32,7 +32,14 @@ class Page:
         self.directory, self.bin = directory, directory / "bin"
         for place in (self.bin, directory / "apart"):
             place.mkdir()
+        self._have_libraries()
         (self.bin / "apt-get").symlink_to("/bin/true")  # the packages are there
+
+    def _have_libraries(self) -> None:
+        """Install the libraries that the page names; what it names beside, a lab has brought."""
+        named = re.findall(r"python3-\w+", self.install)
+        if subprocess.run(["dpkg", "-s", *named], capture_output=True, check=False).returncode:
+            subprocess.run(["apt-get", "install", "-qq", "--yes", "--no-install-recommends", *named], check=True)
 
     def tool(self, name: str, script: str) -> None:
         """Put a program there that the page calls."""
