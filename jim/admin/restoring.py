@@ -131,29 +131,32 @@ def _numbers(site: Site) -> Iterator[int]:
 
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:
     """Take up forgotten submissions; report forgotten grid jobs."""
-    mine, adapter, named = set(), adapter_of(site), False
+    adapter, named = adapter_of(site), False
     end = None if adapter.shared_work else partial(command.end_marked, id_variable=adapter.id_variable)
     if not end:
         yield from _await_ends(site, [each for job in store.grid_jobs() for each in _told_to_end(site, store, job)])
     for job in store.grid_jobs():
         if job.place:
-            mine.add(job.place)
             named |= yield from _take_up(site.work / job.place, store, job, end)
             yield from _gather_anew(site.work / job.place, store, store.grid_job(job.id))
     known, keys = {job.id: job for job in store.grid_jobs()}, list[str]()
+    mine = {job.place for job in known.values()}
     for name in sorted(os.listdir(site.work)):  # noqa: PTH208 - names suffice
         found, place = PLACE.fullmatch(name), site.work / name
         if not found or name.startswith(".") or name in mine:
             continue
         owner = known.get(int(found[1]))
-        if not (owner and is_owned(place, owner)):
-            keys.append(_key_of(place))
-            its = f" (its key is {keys[-1]})" if keys[-1] else ""
-            yield (
-                f"{place} belongs to a grid job that JIM no longer knows{its}: its batch jobs "
-                "may still run, and JIM will not report on them; the same request would make a new grid "
-                "job"
-            )
+        if owner and is_owned(place, owner):
+            # Here it is not split yet, and there it was sent: the keeper will refuse it.
+            keys += [owner.key] if submissions_in(place) else []
+            continue
+        keys.append(_key_of(place))
+        its = f" (its key is {keys[-1]})" if keys[-1] else ""
+        yield (
+            f"{place} belongs to a grid job that JIM no longer knows{its}: its batch jobs "
+            "may still run, and JIM will not report on them; the same request would make a new grid "
+            "job"
+        )
     yield from _pause_tasks(store, keys)
     if named:
         raise BadSite(

@@ -167,7 +167,10 @@ class Hold:
         """Raise the serial above all known serials: first in the store, last in the work directory."""
         number = 1 + max(seen)
         self.places.update(store.places())
+        before = home_before(store).path
         with store.transaction():
+            if before not in ("", here.path):
+                store.move_places(before, here.path)
             for name, value in ((FILE, str(number)), *here._asdict().items()):
                 if value:  # an unknown value counts as unchanged
                     store.set_fact(name, value)

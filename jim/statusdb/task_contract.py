@@ -84,6 +84,9 @@ class TaskStore(Protocol):
     def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
         """Change what the task file said, as far as a person may change it later."""
 
+    def move_places(self, old: str, new: str) -> None:
+        """Note that the state directory has another path, with all that it keeps of tasks."""
+
     def note_task(self, number: int, what: str, reason: str = "") -> None:
         """Add a line to the journal of a task."""
 

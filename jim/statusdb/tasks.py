@@ -27,6 +27,18 @@ COUNT = (
 )
 OF_SOURCE = "source "  # what the tally calls the items that a source was the first to bring, by its number
 NEW = "UPDATE task_tally SET count = count + ? WHERE task = ? AND what = ?"
+LFN = "json_extract(record, '$.lfn')"
+MOVED = (  # what has the path of the state directory
+    "UPDATE output SET place = :new || substr(place, length(:old) + 1) WHERE instr(place, :old) = 1",
+    (
+        f"UPDATE item SET record = json_set(record, '$.lfn', :new || substr({LFN}, length(:old) + 1)) "
+        f"WHERE record <> '' AND instr({LFN}, :old) = 1"
+    ),
+)
+UNSPLIT = (
+    "SELECT r.grid, r.text FROM request r JOIN grid_job g ON g.id = r.grid WHERE g.step = 'accepted' "
+    "AND g.key LIKE 'task:%'"
+)
 OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "output", "wave", "task_tally", "task_journal")
 
 
@@ -34,6 +46,15 @@ def _task(row: Sequence[Any]) -> Task:
     told = list(row)
     told[6], told[12] = TaskState(told[6]), json.loads(told[12])
     return Task(*told)
+
+
+def _moved(value: Any, old: str, new: str) -> Any:
+    """Return a value of JSON in which all paths below one directory are below another."""
+    if isinstance(value, str):
+        return new + value.removeprefix(old) if value.startswith(old) else value
+    if isinstance(value, list):
+        return [_moved(each, old, new) for each in value]
+    return {name: _moved(each, old, new) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 class Tasks(Connected):
@@ -152,6 +173,18 @@ class Tasks(Connected):
     def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
         """Change what the task file said, as far as a person may change it later."""
         self.db.execute("UPDATE task SET spec = ? WHERE id = ?", (json.dumps(spec), number))
+
+    def move_places(self, old: str, new: str) -> None:
+        """Note that the state directory has another path, with all that it keeps of tasks."""
+        below = {"old": f"{old}/", "new": f"{new}/"}
+        with self.transaction():
+            for number, spec in self.db.execute("SELECT id, spec FROM task").fetchall():
+                self.set_spec(number, _moved(json.loads(spec), **below))
+            for number, text in self.db.execute(UNSPLIT).fetchall():
+                request = json.dumps(_moved(json.loads(text), **below))
+                self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (request, number))
+            for change in MOVED:
+                self.db.execute(change, below)
 
     def note_task(self, number: int, what: str, reason: str = "") -> None:
         """Add a line to the journal of a task."""

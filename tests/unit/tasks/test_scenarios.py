@@ -1048,6 +1048,42 @@ def test_63_a_state_directory_that_is_older_than_its_waves_sends_nothing(ground,
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
 
 
+@pytest.mark.parametrize("step", [Step.ACCEPTED, Step.RESOLVED])
+def test_63_a_wave_that_the_copy_knows_unsplit_and_that_was_sent_since_is_not_done_again(
+    ground, tmp_path, monkeypatch, step
+):
+    import shutil
+
+    of_store = type(ground.store).set_grid_job
+
+    def copied(store, number, **columns):
+        if store.grid_job(number).step is step and "step" in columns:
+            with closing(sqlite3.connect(ground.site.state / "status.db")) as db:
+                db.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))
+        of_store(store, number, **columns)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ground.store), "set_grid_job", copied)
+        ground.start(events(2, 1))
+        ground.until(lambda: ground.batch.tasks)
+    ground.until(lambda: ground.work() or len(ground.diary) == 2)
+    ground.keeper.store.close()
+    for each in (ground.site.state).glob("status.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", ground.site.state / "status.db")
+    said = list(restoring.restored(ground.site))
+    assert "task t is paused: the status DB is older than its requests; only `jim task cancel t` is possible" in said
+    ground.restart()
+    ground.go(20, 20.0)
+    for verb in ("resume", "retry", "recover"):
+        ground.ask(verb)
+        assert "only 'jim task cancel t' is possible" in ground.journal()[-1]
+    ground.go(20, 20.0)
+    assert (len(ground.diary), len(ground.batch.tasks), ground.task().state) == (2, 2, TaskState.PAUSED)
+    ground.ask("cancel")
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
+
+
 def test_64_no_two_seeds_of_a_task_are_equal():
     seeds = {seed_of("f00d", piece, attempt) for piece in range(30_000) for attempt in (1, 2, 3)}
     assert len(seeds) == 90_000
