@@ -118,7 +118,7 @@ def tasks_seen(view: View, since: str) -> TasksSeen:
     for each in tasks:
         if each.state is TaskState.FINISHED and each.outcome != State.COMPLETED.value and each.updated >= since:
             pieces = failed.get(each.id)
-            told = f": {how_many(pieces, 'piece')} failed" if pieces else ""
+            told = f": {how_many(pieces, 'piece')} failed" if pieces else each.reason and f": {each.reason}"
             wanting.append(Wanting(each.name, f"finished {each.outcome}{told}"))
         if each.state is TaskState.RUNNING:
             blind = [source.reason for source in view.store.sources(each.id) if source.reason]

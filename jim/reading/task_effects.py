@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
+from jim.reading.task_undone import unprintable
 from jim.reading.task_words import noun_of_items
 from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
@@ -155,11 +156,20 @@ def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
 
 def _not_at_rest(known: Known) -> str:
     """Tell how many files could not be taken at the last look: they are left out if nothing more may come."""
-    sources = (each for each in known.view.store.sources(known.task.id) if each.waits and not each.closed)
-    files = sum(json.loads(each.waits)["count"] for each in sources)
+    sources = [each for each in known.view.store.sources(known.task.id) if each.waits and not each.closed]
+    odd = sum(unprintable(each)[0] for each in sources)
+    files = sum(json.loads(each.waits)["count"] for each in sources) - odd
     has, them, verb = ("has", "it", "is") if files == 1 else ("have", "them", "are")
     told = f"; {how_many(files, 'file')} {has} not come to rest, and {verb} left out"
-    return f"{told}; `jim task reopen {known.task.name}` takes {them}" if files else ""
+    told = f"{told}; `jim task reopen {known.task.name}` takes {them}" if files else ""
+    return told + _unprintable(known.task, odd)
+
+
+def _unprintable(task: Task, files: int) -> str:
+    """Tell how many files are never taken as they are called."""
+    is_, its, name, it = ("is", "its", "name", "it") if files == 1 else ("are", "their", "names", "them")
+    told = f"; {how_many(files, 'file')} {is_} not taken, as {its} {name} cannot be printed"
+    return f"{told}: rename {it}, then `jim task reopen {task.name}` takes {it}" if files else ""
 
 
 TOLD: dict[TaskVerb, Callable[[Known, Content], Told]] = {

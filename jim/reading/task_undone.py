@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from jim.model import Kind
@@ -10,7 +11,7 @@ from jim.reading.quantities import how_many
 from jim.reading.task_facts import failures
 from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again
 from jim.reading.view import View
-from jim.statusdb.task_rows import ItemState, Task, TaskState
+from jim.statusdb.task_rows import UNPRINTABLE, ItemState, Source, Task, TaskState
 
 SHOWN = 5  # reasons of failures
 NOT_WORKED_ON = {
@@ -24,8 +25,9 @@ MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 
 def undone(view: View, task: Task) -> Iterator[Wait]:
-    """Return what was left out, came too late, or has failed for good."""
+    """Return what was left out, came too late, was never taken, or has failed for good."""
     yield from _not_worked_on(view, task)
+    yield from _not_taken(view, task)
     yield from _failures(view, task)
 
 
@@ -38,6 +40,22 @@ def _not_worked_on(view: View, task: Task) -> Iterator[Wait]:
         if count := counts.get(state, 0):
             what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} {state.value}"
             yield Wait(what, next_.format(name=task.name), STORED)
+
+
+def unprintable(source: Source) -> tuple[int, str]:
+    """Return how many files of a source were not taken for their names, and one of these names as it may be shown."""
+    waits = json.loads(source.waits or "{}")
+    return waits.get("unprintable", 0), "".join(waits.get("odd", ()))
+
+
+def _not_taken(view: View, task: Task) -> Iterator[Wait]:
+    """Return the files that no item stands for; those of open sources are told with what these wait for."""
+    for source in view.store.sources(task.id) if task.state in MAY_RETRY else ():
+        count, name = unprintable(source)
+        if count and source.closed:
+            more = f", and {how_many(count - 1, 'other file')} like it" if count > 1 else ""
+            next_ = f"rename {'it' if count == 1 else 'them'}, then say `jim task reopen {task.name}`"
+            yield Wait(f"file {name} was not taken: {UNPRINTABLE}{more}", next_, "the last look", source.looked)
 
 
 def _failures(view: View, task: Task) -> Iterator[Wait]:

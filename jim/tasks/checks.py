@@ -19,7 +19,7 @@ from jim.request import declarations, handler_of
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
-from jim.tasks import streams
+from jim.tasks import places, streams
 from jim.tasks.faults import Faults, Wrong, wrong
 from jim.tasks.words import ELSEWHERE
 from jim.work.catalogue import NotReadable, catalogue_at
@@ -42,6 +42,7 @@ def check(spec: Spec, site: Site) -> Spec:
     for nth, each in enumerate(spec["source"]):
         with faults.gathered(nth):
             _check_source(each, site)
+    places.check(spec["source"], faults)
     for nth, each in enumerate(spec.get("output", ())):
         with faults.gathered(nth):
             streams.check_store(each)

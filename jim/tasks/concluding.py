@@ -67,8 +67,9 @@ def _finish(keeper: Keeper, task: Task) -> None:
     items = keeper.store.task_counts(task.id, "items")
     failed = items.get(ItemState.FAILED) or _any_broken(keeper, task)
     lost = items.get(ItemState.DROPPED) and keeper.store.any_unfulfilled(task.id, feeding.NOT_FULFILLED)
-    outcome = WITH_FAILURES if failed or lost else COMPLETED
-    keeper.store.set_task(task.id, state=TaskState.FINISHED, outcome=outcome, reason="")
+    short = feeding.cut_short(keeper, task)
+    outcome = WITH_FAILURES if failed or lost or short else COMPLETED
+    keeper.store.set_task(task.id, state=TaskState.FINISHED, outcome=outcome, reason=short)
     keeper.store.note_task(task.id, outcome)
     log.info("task %s: finished, %s", task.name, outcome)
 

@@ -25,7 +25,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Unfulfilled,
 )
-from jim.tasks.effects import gone
+from jim.tasks.effects import OVER, gone
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 
@@ -86,6 +86,11 @@ def _is_over(keeper: Keeper, source: Source) -> bool:
     upstream, fed = keeper.store.task(source.upstream), keeper.store.task(source.task)
     if upstream is None or fed is None or upstream.state is TaskState.CANCELLED:
         return True
+    return _is_whole(keeper, fed, upstream, source)
+
+
+def _is_whole(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> bool:
+    """Tell whether all that a task brings is planned and, unless promises do, there or broken for good."""
     if not all(each.closed for each in keeper.store.sources(upstream.id)):
         return False
     return all(_is_complete(keeper, fed, upstream, source, each) for each in keeper.store.groups(upstream.id))
@@ -119,6 +124,23 @@ def _tries_again(upstream: Task) -> bool:
     return upstream.state in (TaskState.RUNNING, TaskState.PAUSED) and bool(
         throttle.bad or throttle.again or throttle.retry
     )
+
+
+def cut_short(keeper: Keeper, task: Task) -> str:
+    """Return which tasks were cancelled before they had brought all that a task is fed with; empty: none."""
+    feeders = [(keeper.store.task(each.upstream), each) for each in keeper.store.sources(task.id) if each.upstream]
+    if any(each is None for each, _ in feeders):  # removed since: what was found when the task ended before still holds
+        return "".join(each.reason for each in keeper.store.task_lines(task.id, (TaskState.FINISHED,), 1))
+    short = [each.name for each, source in feeders if each and _is_cut_short(keeper, task, each, source)]
+    return "; ".join(f"task {name} was cancelled before all of it was there" for name in short)
+
+
+def _is_cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> bool:
+    """Tell whether a task was cancelled before it had brought all; broken promises are items of what they are for."""
+    if upstream.state not in OVER:
+        return False
+    broken = not fed.spec["source"][source.k]["promises"] and _any_broken(keeper, source)
+    return broken or not _is_whole(keeper, fed, upstream, source)
 
 
 def give_up(keeper: Keeper, task: Task) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from jim.errand import Errand
 from jim.errors import JimError, in_words
 from jim.site.file import Site
-from jim.statusdb.task_rows import KnownItem, Source, Task
+from jim.statusdb.task_rows import UNPRINTABLE, KnownItem, Source, Task
 from jim.tasks import kept, pooling
 from jim.tasks.closing import Ends
 from jim.tasks.feeding import catch_up
@@ -200,8 +200,7 @@ def _taken(waiting: list[T]) -> list[T]:
 
 def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: Ends) -> None:
     now = keeper.clock.utc()
-    some = dict(list(found.unstable.items())[:WAITS_KEPT])
-    waits = json.dumps({"count": len(found.unstable), "some": some}) if found.unstable else ""
+    waits = _waits(found.unstable)
     told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
     keeper.store.set_source(task.id, source.k, device=found.device, **told)
     if found.closed:
@@ -211,6 +210,15 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
         keeper.store.note_task(task.id, "source closed", "its end was seen")
         pooling.leave_out(keeper, task, found.empty)
     ends.see(task.id, source.k, found)
+
+
+def _waits(files: Mapping[str, str]) -> str:
+    """Write down some of the files that are not taken, and how many have names that nobody takes; empty: none."""
+    if not files:
+        return ""
+    odd = [name for name, why in files.items() if why == UNPRINTABLE]
+    some = dict(list(files.items())[:WAITS_KEPT])
+    return json.dumps({"count": len(files), "some": some, "unprintable": len(odd), "odd": odd[:1]})
 
 
 def _words(error: BaseException, spec: Mapping[str, Any]) -> str:

@@ -366,6 +366,68 @@ def test_one_fault_in_two_tables_is_told_at_both(tmp_path, text, places):
     assert [line[: len(place)] for line, place in zip(lines, places, strict=True)] == places
 
 
+PLACES = """\
+[[task]]
+name = "d"
+request = { job_type = "executable", executable = "/bin/true" }
+split = { splitter = "FileBased", parameters = { files_per_job = 3 } }
+[[task.source]]
+directory = "%s"
+files = "%s"
+[[task.source]]
+directory = "%s"
+files = "%s"
+"""
+ONCE = "which another source of this task watches: name it once"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (("real", "*.raw"), ("HERE/link", "*.raw"), f"line 9, column 1: HERE/link is HERE/real, {ONCE}"),
+        (("link", "*.raw"), ("real", "*.dat"), f"line 9, column 1: HERE/real is HERE/link, {ONCE}"),
+        (("real", "*"), ("real/sub/..", "*"), f"line 9, column 1: HERE/real/sub/.. is HERE/real, {ONCE}"),
+        (("real", "**"), ("link", "**"), f"line 9, column 1: HERE/link is HERE/real, {ONCE}"),
+        (("real", "**"), ("link/sub", "*"), f"line 9, column 1: HERE/link/sub is HERE/real/sub, {ONCE}"),
+        (("below", "*"), ("real", "*/a.raw"), f"line 6, column 1: HERE/below is HERE/real/sub, {ONCE}"),
+        (("link", "sub/*"), ("real/sub", "*"), f"line 9, column 1: HERE/real/sub is HERE/link/sub, {ONCE}"),
+        (("real", "**"), ("real/way", "*"), f"line 9, column 1: HERE/real/way is HERE/real/sub, {ONCE}"),
+        (("real", "**"), ("real/sub/../sub", "*"), f"line 9, column 1: HERE/real/sub/../sub is HERE/real/sub, {ONCE}"),
+        (("real", "*.raw"), ("HERE/real", "*.dat"), ""),
+        (("real", "*.raw"), ("./real/", "*.dat"), ""),
+        (("real", "**"), ("real/sub", "*"), ""),
+        (("link", "**"), ("link/sub", "*"), ""),
+        (("real", "*"), ("below", "*"), ""),
+        (("real", "**"), ("other", "**"), ""),
+        (("real/sub", "**"), ("link", "*"), ""),
+        (("reallink", "**"), ("real", "**"), ""),
+    ],
+)
+def test_one_directory_under_two_names_is_refused(tmp_path, first, second, told):
+    """Each of its files would be two items, and worked on twice."""
+    for name in ("real/sub", "other", "reallink"):
+        (tmp_path / name).mkdir(parents=True)
+    for name, leads in (("link", "real"), ("below", "real/sub"), ("real/way", "sub")):
+        (tmp_path / name).symlink_to(leads)
+    text = (PLACES % (*first, *second)).replace("HERE", str(tmp_path))
+    if told:
+        assert refused(tmp_path, text) == told.replace(": HERE", ": source.directory: HERE", 1)
+    else:
+        (tmp_path / "y.toml").write_text(text)
+        assert len(task_file.read(tmp_path / "y.toml", Site(state=tmp_path / "state"))) == 1
+
+
+def test_one_directory_under_three_names_is_told_at_the_second_and_the_third(tmp_path):
+    (tmp_path / "real").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / name).symlink_to("real")
+    text = (PLACES % ("real", "*", "one", "*")) + '[[task.source]]\ndirectory = "two"\n'
+    assert refused(tmp_path, text).split("\n")[1:] == [
+        f"  line 9, column 1: source.directory: HERE/one is HERE/real, {ONCE}",
+        f"  line 12, column 1: source.directory: HERE/two is HERE/real, {ONCE}",
+    ]
+
+
 def test_what_is_no_text_file_is_refused(tmp_path):
     (tmp_path / "latin").write_bytes("# caf\u00e9\n".encode("latin-1"))
     (tmp_path / "loop").symlink_to("loop")

@@ -10,6 +10,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import State
 from jim.reading import task_waits
+from jim.reading.site_view import tasks_seen
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks import planning
@@ -717,3 +718,77 @@ def test_55_a_cancelled_task_keeps_what_is_stored_and_those_that_it_feeds_are_to
     assert [each.name for each in ground.store.tasks()] == ["reco", "merge"]
     assert {path.name: path.read_text() for path in ground.stores["gen"].iterdir()} == stored
     assert [*stored.values()] == ["1\n2\n"]
+
+
+CUT_SHORT = "task gen was cancelled before all of it was there"
+
+
+def told_of(ground, name):
+    """Return the outcome of a task, its reason, and the first thing that explains it."""
+    task = ground.task(name)
+    first = next(task_waits.waits(View(ground.site, ground.store, ground.clock), task))
+    return task.outcome, task.reason, first.what
+
+
+def test_28_a_task_whose_feeder_was_cancelled_before_it_brought_all_is_told_so_also_once_that_is_removed(ground):
+    ground.chain(events=20, promises=False, files=1)
+    ground.until(lambda: len(ground.batch.tasks) == 10)
+    first, *_ = ground.begin()
+    ground.end_one(*first)
+    ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 1)
+    ground.ask("cancel", "gen")
+    ground.until(lambda: ground.task("gen").state is TaskState.CANCELLED, 5.0)
+    ground.until(lambda: ground.fail("reco") or ground.task("reco").state is TaskState.FINISHED, 5.0)
+    told = ("with failures", CUT_SHORT, f"task reco is finished, with failures: {CUT_SHORT}")
+    assert (told_of(ground, "reco"), ground.counts("pieces", "reco")) == (told, {"failed": 1})
+    assert f"finished: {CUT_SHORT}" in ground.journal("reco")
+    ground.ask("remove", "gen")
+    ground.ask("retry", "reco")
+    assert (ground.task("reco").state, ground.task("reco").reason) == (TaskState.RUNNING, "")
+    ground.until_state(TaskState.FINISHED, "reco", seconds=5.0)
+    assert (told_of(ground, "reco"), ground.counts("pieces", "reco")) == (told, {"completed": 1})
+
+
+@pytest.mark.parametrize("promises", [True, False])
+def test_28_a_task_whose_feeder_was_cancelled_before_it_began_has_not_completed(ground, promises):
+    ground.create(ground.text(promises=promises))
+    ground.ask("cancel", "gen")
+    ground.ask("start", "reco", untested=True)
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED, 5.0)
+    assert (ground.items("reco"), told_of(ground, "reco")[:2]) == ({}, ("with failures", CUT_SHORT))
+    seen = tasks_seen(View(ground.site, ground.store, ground.clock), "")
+    assert [each[:2] for each in seen.wanting] == [("reco", f"finished with failures: {CUT_SHORT}")]
+
+
+@pytest.mark.parametrize("promises", [True, False])
+@pytest.mark.parametrize("store", [True, False])
+def test_28_a_task_whose_feeder_had_brought_all_when_it_was_cancelled_completes(ground, promises, store):
+    ground.create(ground.text(events=20, promises=promises, store=store))
+    ground.ask("start", "gen", untested=True)
+    ground.until_state(TaskState.FINISHED, "gen")
+    ground.ask("cancel", "gen")
+    ground.until_state(TaskState.CANCELLED, "gen")
+    ground.ask("start", "reco", untested=True)
+    ground.until_state(TaskState.FINISHED, "reco", seconds=5.0)
+    assert (told_of(ground, "reco")[:2], ground.counts("items", "reco")) == (("completed", ""), {"completed": 10})
+
+
+@pytest.mark.parametrize("promises", [True, False])
+def test_28_an_open_feeder_that_is_cancelled_has_not_brought_all(ground, promises):
+    names = a_list(ground.place, "/data/1", closed=False)
+    head, _, tail = ground.text(promises=promises).partition("source = [ { events = 40")
+    ground.brings = lambda words: {f"{words[0]}.dat": b"1\n"}
+    tail = tail.partition("]")[2]
+    ground.start(
+        f'{head.replace("$FirstEvent", "$InputFiles")}source = [ {{ list = "{names}" }} ]\n'
+        f"split = {{ parameters = {{ files_per_job = 1 }} }}{tail}",
+        "gen",
+        "reco",
+    )
+    ground.until(lambda: ground.work() or ground.counts("pieces", "gen") == {"completed": 1})
+    ground.ask("cancel", "gen")
+    ground.until_state(TaskState.FINISHED, "reco", seconds=5.0)
+    assert (told_of(ground, "reco")[:2], ground.counts("items", "reco")) == (
+        ("with failures", CUT_SHORT),
+        {"completed": 1},
+    )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
+from jim.reading import task_effects, task_waits
+from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import TaskVerb
 from tests.unit.tasks.ground import SH
 
 ODD = ["a b", " a", "it's", '"q"', "ü€𝄞", "$HOME", "a;b|c&d", "-n", "\\n", "%s", "#1", "a\u00a0b", "*", "[x]"]
@@ -89,3 +93,55 @@ def test_names_with_line_ends_in_lists_prove_nothing(ground):
     (source,) = ground.store.sources(ground.task().id)
     assert (ground.items(), source.closed) == ({}, "")
     assert source.reason
+
+
+def explained(ground):
+    view = View(ground.site, ground.store, ground.clock)
+    return {each.what: each.next for each in task_waits.waits(view, ground.task())}
+
+
+@pytest.mark.parametrize("many", [1, 8])
+def test_names_that_cannot_be_printed_are_told_also_once_the_task_is_finished(ground, place, many):
+    names = [b"z\xff%d" % n for n in range(many)]
+    for name in (b"a", *names):
+        (place / os.fsdecode(name)).write_text("x")
+    ground.start(WATCHES)
+    (place / "END.all").touch()
+    ground.until(lambda: ground.store.sources(ground.task().id)[0].closed, 5.0)
+    soon = explained(ground)
+    ground.until_state(TaskState.FINISHED, seconds=5.0)
+    more = ", and 7 other files like it" if many == 8 else ""
+    what = f"file {place}/z\\udcff0 was not taken: its name has characters that cannot be printed{more}"
+    them = "them" if many == 8 else "it"
+    assert explained(ground)[what] == soon[what] == f"rename {them}, then say `jim task reopen t`"
+    for n, name in enumerate(names):
+        (place / os.fsdecode(name)).rename(place / f"b{n}")
+    ground.ask("reopen")
+    ground.until_state(TaskState.FINISHED, seconds=5.0)
+    assert ground.done() == {str(place / name): 1 for name in ("a", *(f"b{n}" for n in range(many)))}
+    assert list(explained(ground)) == ["task t is finished, completed"]
+
+
+@pytest.mark.parametrize(
+    ("resting", "odd", "words"),
+    [
+        (0, 0, ""),
+        (0, 1, "; 1 file is not taken, as its name cannot be printed: rename it, then `jim task reopen t` takes it"),
+        (
+            6,
+            2,
+            (
+                "; 6 files have not come to rest, and are left out; `jim task reopen t` takes them; 2 files are not "
+                "taken, as their names cannot be printed: rename them, then `jim task reopen t` takes them"
+            ),
+        ),
+    ],
+)
+def test_closing_tells_of_names_that_cannot_be_printed(ground, place, resting, odd, words):
+    for name in (*(b"a%d" % n for n in range(resting)), *(b"z%d\n" % n for n in range(odd))):
+        (place / os.fsdecode(name)).write_text("x")
+    ground.start(WATCHES.replace("stable_seconds = 0", "stable_seconds = 60"))
+    ground.go(2, 5.0)
+    view = View(ground.site, ground.store, ground.clock)
+    told = task_effects.effect(view, TaskVerb.CLOSE, ground.task(), {}).words
+    assert told == f"is closed; 0 items waited, and are planned{words}"
