@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 # mark; there is no moment in which the command lives unrecorded.
 MARK_VARIABLE = "JIM_COMMAND_OF"
 KEEPER_ENDS = "the keeper ends: "  # begins the last line of a keeper's log
+DECIDE = "Nothing is sent or judged until you decide"  # there, if no keeper goes on before a person has decided
 MOST_PRIORITY = 1000  # of a grid job; the lowest is -1000
 
 

@@ -171,7 +171,9 @@ class Parser(argparse.ArgumentParser):
         """Refuse an unknown choice, and suggest the nearest known one."""
         if action.choices is not None and value not in action.choices:
             where = f"{action.option_strings[-1].lstrip('-')} cannot be " if action.option_strings else "unknown word "
-            raise BadRequest(f"{where}{value!r}{nearest(str(value), action.choices, f'{self.prog} --help')}")
+            # Of second words, those that the help names: others are there to be refused by name.
+            known = [each.dest for each in getattr(action, "_choices_actions", ())] or action.choices
+            raise BadRequest(f"{where}{value!r}{nearest(str(value), known, f'{self.prog} --help')}")
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """Return a formatter that knows the width: to ask for it, argparse would load three compressors."""

@@ -15,12 +15,13 @@ from jim.cli.acted import acted
 from jim.cli.text import escaped, say
 from jim.doors.contract import door_of
 from jim.doors.inbox import account
-from jim.errors import JimError
+from jim.errors import BadSite, JimError
 from jim.keeper.main import run_keeper
+from jim.keeper.serial import instances_in, refuse_outdated
 from jim.keeper.waking import start_keeper
 from jim.model import Step
 from jim.reading.quantities import how_many
-from jim.reading.view import look
+from jim.reading.view import View, look
 from jim.run_grid_job import rounds
 from jim.site import file as site_file
 from jim.site.accounts import for_each, run_as
@@ -82,9 +83,20 @@ def _start_own() -> int:
     elif runs(view.site.state):
         say(f"{name}: a keeper runs, {left}")
     else:
-        start_keeper(view.site.state)
-        say(f"{name}: keeper started, {left}")
+        refusal = _refusal(view)
+        start_keeper(view.site.state)  # one that refuses to go on says so in keeper.log, for everybody who looks
+        say(f"{name}: keeper started, {f'which ends at once: {refusal}' if refusal else left}")
     return 0
+
+
+def _refusal(view: View) -> str:
+    """Return why a keeper will not go on before a person has decided; what nobody can read, the keeper finds out."""
+    with suppress(OSError):
+        try:
+            refuse_outdated(view.site, view.store, instances_in(view.site.state) or ("",))
+        except BadSite as error:
+            return str(error)
+    return ""
 
 
 def _going_on(tasks: list[Task]) -> str:

@@ -19,6 +19,7 @@ from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
 from jim.site.drain import in_words
+from jim.statusdb.task_rows import Task
 
 FINISHED_SHOWN = 20
 FILTERS = tuple(GRID_JOBS)
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([view.record(job) for job in jobs])
         return 0
-    folded = bool(view.store.tasks()) and not (arguments.waves or arguments.ids or page)
+    folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
         throttle, named = Throttle(view), any(job.name for job in jobs)
@@ -58,21 +59,21 @@ def run(arguments: argparse.Namespace) -> int:
     elif not folded:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     if folded:
-        _say_tasks(view, after=bool(jobs))
-    _warn(view, jobs)
+        _say_tasks(view, folded, after=bool(jobs))
+    _warn(view, jobs, folded)
     if page and page.after:
         say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
     return 0
 
 
-def _say_tasks(view: View, *, after: bool) -> None:
+def _say_tasks(view: View, tasks: Sequence[Task], *, after: bool) -> None:
     """Print a line for each task instead of its grid jobs."""
     from jim.cli.tasks.looking import HEAD, SPARE, row  # most sites have none
     from jim.reading.tasks import records
 
     if after:
         say()
-    table(HEAD, map(row, records(view, view.store.tasks())), SPARE)
+    table(HEAD, map(row, records(view, tasks)), SPARE)
 
 
 def _named(view: View, ids: list[str]) -> list[GridJob]:
@@ -107,19 +108,21 @@ def _row(view: View, job: GridJob, throttle: Throttle, *, named: bool) -> tuple[
     return job.id, *name, job.job_type, view.status(job), view.progress(job), why
 
 
-def _warn(view: View, jobs: Sequence[GridJob]) -> None:
-    """Print how old and how complete the list is, what delays all grid jobs, and whether the site is drained."""
+def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
+    """Print how old and how complete the list is, what delays all of it, and whether the site is drained."""
     ages = [view.age(max(view.seen(), job.updated)) for job in jobs if job.step is not Step.FINISHED]
     if ages:
         say(f"\nseen {ago(max(ages))}")
         heart = view.heart()
         if not heart.beats:
-            say(f"{heart.words}; {heart.next}")
+            say(heart.missing())
         else:
             for _, words in view.shortages():
                 say(words)
             if view.published.trouble.words:
                 say(f"the batch system does not answer: {plain(view.published.trouble.words)}")
+    elif missing := view.without_keeper(tasks):
+        say(f"\n{missing}")
     if view.site.managed and os.geteuid() == 0:
         say("\nthis is about root alone: `jim status --all` lists the grid jobs of every account")
     if drained := in_words(view.site):

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
+from jim.model import DECIDE
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 from jim.statusdb.contract import Store
@@ -26,7 +27,7 @@ from jim.workdir.submission import INSTANCE
 FILE, MACHINE = "serial", Path("/etc/machine-id")
 LONGEST = 100_000  # bytes of these files: each restore adds one instance to a list
 CHOICE = (
-    "Nothing is sent or judged until you decide; requests are taken in, and wait. If the state directory comes from a "
+    f"{DECIDE}; requests are taken in, and wait. If the state directory comes from a "
     "backup or a snapshot, or is a copy: end the keeper of the other one, if any, then run `jim site restored`. If it "
     "was only moved, and nothing uses the old one: run `jim site moved`. docs/operating.md, Restored or moved"
 )

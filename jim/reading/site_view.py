@@ -11,8 +11,9 @@ from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.before_submission import Wait
 from jim.reading.documents import waits
+from jim.reading.heart import Heart
 from jim.reading.quantities import how_many
-from jim.reading.view import Heart, Trouble, View
+from jim.reading.view import Trouble, View
 from jim.statusdb.asked import GridJobsAsked
 from jim.statusdb.task_rows import PieceState, TaskState
 from jim.tasks.effects import paused_by_itself

@@ -10,9 +10,10 @@ from jim.reading.before_submission import Wait
 from jim.reading.task_facts import trouble
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task
-from jim.tasks.effects import OVER, is_given_up
+from jim.tasks.effects import OVER, is_given_up, is_older
 
 STORED = "the status DB"
+ONLY_CANCEL = "nothing more is sent; only `jim task cancel {name}` is possible"
 PROMISES = 5  # of a piece of which people are told
 LOOKED_AT = 100  # failed pieces
 NAMED = 3  # items
@@ -34,11 +35,15 @@ def _is_lost(view: View, item: Item) -> bool:
     if made is None:
         return item.there < 1
     task, piece = made
-    return task.state in OVER or (piece.state is PieceState.FAILED and is_given_up(view.store, task, piece))
+    if task.state in OVER:
+        return True
+    return piece.state is PieceState.FAILED and (is_older(task) or is_given_up(view.store, task, piece))
 
 
 def may_be_tried_again(view: View, task: Task) -> bool:
     """Tell whether a failed piece of a task may end well if it is tried again; of very many, one may."""
+    if is_older(task):
+        return False
     failed = view.store.failed_pieces(task.id, LOOKED_AT)
     return len(failed) == LOOKED_AT or any(_may_be_tried_again(view, task, each) for each in failed)
 
@@ -86,7 +91,9 @@ def _of_waiting(view: View, task: Task, item: Item) -> str:
 
 
 def of_failed(view: View, task: Task, piece: PieceRow) -> str:
-    """Return what can be done about a failed piece that lacks a promised file, or was given up; empty: the usual."""
+    """Return what can be done about a failed piece that is not simply tried again; empty: the usual."""
+    if is_older(task):
+        return ONLY_CANCEL.format(name=task.name)
     if is_given_up(view.store, task, piece):
         return "nothing more happens: all its items were dropped"
     if piece.kind is not Kind.BROKEN:

@@ -9,9 +9,10 @@ from jim.model import Kind
 from jim.reading.before_submission import Wait
 from jim.reading.quantities import how_many
 from jim.reading.task_facts import failures
-from jim.reading.task_promises import EXPLAINS, STORED, may_be_tried_again
+from jim.reading.task_promises import EXPLAINS, ONLY_CANCEL, STORED, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.task_rows import UNPRINTABLE, ItemState, Source, Task, TaskState
+from jim.tasks.effects import is_older
 
 SHOWN = 5  # reasons of failures
 NOT_WORKED_ON = {
@@ -26,8 +27,9 @@ MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 
 def undone(view: View, task: Task) -> Iterator[Wait]:
     """Return what was left out, came too late, was never taken, or has failed for good."""
-    yield from _not_worked_on(view, task)
-    yield from _not_taken(view, task)
+    if not is_older(task):  # what comes late does not matter to a task that can only be cancelled
+        yield from _not_worked_on(view, task)
+        yield from _not_taken(view, task)
     yield from _failures(view, task)
 
 
@@ -68,6 +70,8 @@ def _failures(view: View, task: Task) -> Iterator[Wait]:
     )
     if found and not may_be_tried_again(view, task):
         again = "nothing tries them again: all their items were dropped"
+    if is_older(task):
+        again = ONLY_CANCEL.format(name=task.name)
     for each in found[:SHOWN]:
         verb = "has" if each.times == 1 else "have"
         why = f": {each.reason}" if each.reason else ""

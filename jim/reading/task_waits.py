@@ -13,7 +13,7 @@ from jim.reading.before_submission import Wait, without_room
 from jim.reading.quantities import how_many, span
 from jim.reading.task_facts import to_come, trouble, what_of
 from jim.reading.task_hindrances import broken, upstream_idle, waiting_items
-from jim.reading.task_promises import STORED, missing, of_failed
+from jim.reading.task_promises import ONLY_CANCEL, STORED, missing, of_failed
 from jim.reading.task_releases import why_not_released
 from jim.reading.task_undone import MAY_RETRY, undone
 from jim.reading.tasks import facts, local_job_of
@@ -22,6 +22,7 @@ from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import (
     EMPTY,
+    LIVE_TASKS,
     UNPRINTABLE,
     ItemState,
     Output,
@@ -33,7 +34,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Todo,
 )
-from jim.tasks.effects import OLDER, gone
+from jim.tasks.effects import ENDED, OLDER, gone, is_older
 from jim.tasks.room import Room
 from jim.tasks.throttle import in_words
 
@@ -46,7 +47,6 @@ NEXT = {
     TaskState.CANCELLED: "nothing more happens; `jim task remove {name}` forgets it",
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
-ONLY_CANCEL = "nothing more is sent; only `jim task cancel {name}` is possible"
 AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
@@ -55,13 +55,13 @@ LOST = "put that file back as it was, for its piece is completed; `jim task canc
 def waits(view: View, task: Task) -> Iterator[Wait]:
     """Return each thing that a task waits for."""
     heart = view.heart()
-    if not heart.beats and task.state in (TaskState.TESTING, TaskState.RUNNING, TaskState.CANCELLING):
+    if not heart.beats and (task.state in LIVE_TASKS or (heart.refuses and task.state not in ENDED)):
         yield Wait(heart.words, heart.next, "the heartbeat")
     if task.state in NEXT:
         words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
         next_ = AGAIN if task.state is TaskState.CONFIGURED and task.tests else NEXT[task.state]
-        if task.state is TaskState.PAUSED and task.reason == OLDER:
+        if is_older(task):
             next_ = ONLY_CANCEL
         yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
     if task.state in (TaskState.TESTING, TaskState.RUNNING):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,38 +17,26 @@ from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob
-from jim.model import KEEPER_ENDS, NOTHING, State, Step
+from jim.model import NOTHING, State, Step
+from jim.reading import heart
+from jim.reading.heart import Heart
 from jim.reading.progress import progress
 from jim.site import file as site_file
 from jim.site import space
 from jim.site.file import Site
-from jim.site.lock import heart_beats, holder
+from jim.site.lock import heart_beats
 from jim.statusdb import empty_store, is_there, open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.record import failures, record, status
+from jim.statusdb.task_rows import LIVE_TASKS, Task
 
 Found = TypeVar("Found")
 PART = 1000  # local jobs that are read at once
-
-# Advice for a keeper that holds the lock and makes no progress.
-STUCK = (
-    "its work may take long; keeper.log shows the last step. If someone stopped the process, `kill -CONT "
-    "{pid}` continues it; `kill -9 {pid}` ends it, which loses nothing, and `jim keeper --all` starts "
-    "another"
-)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json to a verb that reads."""
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-
-class Heart(NamedTuple):
-    """Whether a keeper runs, in words."""
-
-    beats: bool
-    words: str
-    next: str = "a poll, a wish or `jim keeper` starts one"
 
 
 class Trouble(NamedTuple):
@@ -251,44 +238,16 @@ class View:
 
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
-        heart = self._heart()
-        if heart.beats:
-            return heart
-        pid = holder(self.site.state)
-        if pid:
-            return Heart(False, f"a keeper holds the lock (pid {pid}), but {self._silence()}", STUCK.format(pid=pid))
-        words = _last_words(self.site.state / "keeper.log")
-        return Heart(False, f"{heart.words}; its last words: {words}") if words else heart
+        return heart.heart(self.site.state, self.store.clock)
 
-    def _silence(self) -> str:
-        with suppress(OSError, ValueError):
-            boot, beat = (self.site.state / "heartbeat").read_text().split()
-            if boot == self.store.clock.boot_id():
-                return f"has not updated its heartbeat for {self.store.clock.boot() - int(beat):.0f} s"
-        return "has not written a heartbeat yet"
+    def without_keeper(self, tasks: Sequence[Task]) -> str:
+        """Return that no keeper runs, though tasks need one, or that each one refuses to go on; empty: all is well."""
+        found, needed = self.heart(), any(each.state in LIVE_TASKS for each in tasks)
+        return found.missing() if not found.beats and (needed or (tasks and found.refuses)) else ""
 
     def heartbeat_age(self) -> float | None:
         """Return the seconds since the last heartbeat; None at rest, or if none is known since the machine started."""
-        with suppress(OSError, ValueError):
-            boot, beat = (self.site.state / "heartbeat").read_text().split()
-            if boot == self.store.clock.boot_id() and beat != "idle":
-                return max(0.0, self.store.clock.boot() - int(beat))
-        return None
-
-    def _heart(self) -> Heart:
-        clock = self.store.clock
-        try:
-            boot, beat = (self.site.state / "heartbeat").read_text().split()
-        except (OSError, ValueError):
-            return Heart(False, "no keeper is running, and none has been here before")
-        if beat == "idle":
-            return Heart(False, "no keeper is running: the last one had no work left")
-        if boot != clock.boot_id():
-            return Heart(False, "no keeper is running: the machine was restarted")
-        words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
-        if heart_beats(self.site.state, clock):
-            return Heart(True, f"keeper {_pid(self.site.state)}, last heartbeat {words}")
-        return Heart(False, f"no keeper is running: the last heartbeat was {words}")
+        return heart.age(self.site.state, self.store.clock)
 
     @cached_property
     def published(self) -> Published:
@@ -322,24 +281,6 @@ def _opened(state: Path, clock: Clock) -> tuple[Store, bool]:
 def _trouble(told: Mapping[str, Any]) -> Trouble:
     numbers = int(told.get("failures", 0)), float(told.get("retry_due", 0))
     return Trouble(str(told.get("trouble", "")), *numbers, frozenset(told.get("grid_jobs", ())))
-
-
-def _last_words(log: Path) -> str:
-    """Return the last line of a keeper's log, if the keeper ended with an error."""
-    with suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
-        last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
-        if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
-            line: str = last[2].splitlines()[-1]
-            return line.partition(f" {KEEPER_ENDS}")[2] or line
-    return ""
-
-
-def _pid(state: Path) -> int:
-    try:
-        return int((state / "keeper.lock").read_text())
-    except (OSError, ValueError):
-        return 0
 
 
 def refuse_local_job(text: str, verb: str) -> int:

@@ -54,7 +54,8 @@ def _connectors(spec: Spec) -> list[Spec]:
 def _check_source(spec: Spec, source: Spec, known: Mapping[str, Spec], site: Site) -> None:
     name, output = source["task"], source["output"]
     if name not in known:
-        raise wrong("source.task", f"there is no task {name!r}{nearest(name, known, 'jim task status')}")
+        others = [each for each in known if each != spec["name"]]
+        raise wrong("source.task", f"there is no task {name!r}{nearest(name, others, 'jim task status')}")
     streams = {each["name"]: each for each in known[name].get("output", ())}
     if not streams:
         raise wrong("source.output", f"{name!r} has no output; say [[task.output]] there")

@@ -84,6 +84,7 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
     if task is None:
         return False
     if task.digest == digest:
+        _refuse_cancelled(task)
         return True
     if task.state not in (TaskState.CONFIGURED, TaskState.READY):
         name, begun = (
@@ -94,6 +95,15 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
         words = f"task {name!r} {begun} with other content; choose another name, or 'jim task {verb} {name}'"
         raise wrong("task.name", words)
     return False
+
+
+def _refuse_cancelled(task: Task) -> None:
+    """Refuse a task that is there and does nothing any more: who creates it wants it to begin."""
+    then = f"'jim task remove {task.name}' forgets it, then create makes it anew"
+    if task.state is TaskState.CANCELLED:
+        raise wrong("task.name", f"task {task.name!r} was cancelled; {then}")
+    if task.state is TaskState.CANCELLING:
+        raise wrong("task.name", f"task {task.name!r} is being cancelled; once that is done, {then}")
 
 
 def known(state: Path) -> dict[str, Spec]:

@@ -72,6 +72,11 @@ def paused_by_itself(task: Task) -> bool:
     return task.state is TaskState.PAUSED and bool(task.reason)
 
 
+def is_older(task: Task) -> bool:
+    """Tell whether waves of a task were handed in that the status DB has forgotten: nothing more may be sent."""
+    return task.state is TaskState.PAUSED and task.reason == OLDER
+
+
 def is_tried(task: Task) -> bool:
     """Tell whether a test of a task is under way: also one of a task that runs, of which it changes nothing."""
     return task.state is TaskState.TESTING or (bool(task.throttle.get("trying")) and task.state not in OVER)

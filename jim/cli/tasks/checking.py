@@ -176,7 +176,7 @@ def _say(record: Mapping[str, Any]) -> None:
         if grp:
             say(f"{plain(grp)}: {how_many(count, noun)}", "  group: ")
     if record["pieces"] or not all(each["fed"] for each in record["sources"]):
-        _say_pieces(record["pieces"], record["more_pieces"])
+        _say_pieces(record["pieces"], record["more_pieces"], _why_none(record))
     for grp, count in record["waiting"].items():
         named = f"group {plain(grp)}: " if grp else ""
         verb = "waits" if count == 1 else "wait"
@@ -194,12 +194,20 @@ def _say_source(source: Mapping[str, Any]) -> None:
         say(f"{plain(name)}: {plain(why)}", "    waits: ")
 
 
-def _say_pieces(pieces: Sequence[Mapping[str, Any]], more: int | None) -> None:
+def _why_none(record: Mapping[str, Any]) -> str:
+    """Return why there is no piece, if there is none."""
+    if record["groups"]:
+        return "no piece yet: what is there waits for more"
+    closed = all(each["closed"] and not each["fed"] for each in record["sources"])
+    return "no piece: there is nothing to split" if closed else "no piece yet: there is nothing to split so far"
+
+
+def _say_pieces(pieces: Sequence[Mapping[str, Any]], more: int | None, why_none: str) -> None:
     rows = ((number, plain(each["group"]), plain(_told(each))) for number, each in enumerate(pieces))
     if pieces:
         table(("piece", "group", "items"), rows)
     else:
-        say("no piece yet: what is there waits for more", "  ")
+        say(why_none, "  ")
     if more != 0:
         say("and more pieces" if more is None else f"and {how_many(more, 'more piece')}", "  ")
     for number, each in enumerate(pieces):

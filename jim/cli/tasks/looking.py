@@ -64,12 +64,18 @@ def _status(arguments: argparse.Namespace) -> int:
     tasks = view.store.tasks()
     if arguments.json:
         say_json(reading.records(view, tasks))
-        return 0
-    if not tasks:
+    elif not tasks:
         say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
-        return 0
-    table(HEAD, map(row, reading.records(view, tasks)), SPARE)
+    else:
+        table(HEAD, map(row, reading.records(view, tasks)), SPARE)
+        _say_missing(view, tasks)
     return 0
+
+
+def _say_missing(view: View, tasks: Sequence[Task]) -> None:
+    """Say that no keeper goes on with tasks."""
+    if missing := view.without_keeper(tasks):
+        say(f"\n{missing}")
 
 
 def row(told: Mapping[str, Any]) -> tuple[object, ...]:
@@ -120,6 +126,7 @@ def _one(view: View, task: Task, *, as_json: bool) -> int:
                 f"{each['w']}: {how_many(each['size'], 'piece')}, grid job {each['grid'] or 'none yet'}",
                 "wave not settled: ",
             )
+    _say_missing(view, [task])
     return 0
 
 

@@ -112,7 +112,7 @@ def _what(spec: Mapping[str, Any], site: Site) -> str:
     campaigns = sum(each["campaigns"] for each in spec["source"])
     parts = f", in {campaigns:,} campaigns" if campaigns > 1 else ""
     of = f"{how_many(pieces, 'piece')} of {how_many(size, 'event')} ({spec['source'][0]['why']})"
-    return f"{events:,} events: {of}{parts}"
+    return f"{how_many(events, 'event')}: {of}{parts}"
 
 
 def _pieces_of(source: Mapping[str, Any]) -> int:

@@ -44,25 +44,29 @@ def follow(
 ) -> Task:
     """Print a line for each change of a task, until that is over or `most` seconds have passed; return the task then.
 
+    Of a keeper that refuses to go on it is told once.
+
     The line `old` is known to the reader: the keeper has still to take what was asked for.
     """
-    last, woken = old, monotonic()
+    last, told, woken = old, False, monotonic()
     until = woken + most
     while True:
         began, view = monotonic(), look()
         wished = inbox.is_wished(view.site.state, name)  # what is read after this shows the effect of earlier wishes
         try:
-            task, beats = view.store.task_named(name), view.heart().beats
+            task, heart = view.store.task_named(name), view.heart()
             line = line_of(view, task)
         finally:
             view.store.close()
         if line != last and not quiet:
             say(line)
-            sys.stdout.flush()
-        last = line
+        if heart.refuses and not told and not quiet:
+            say(heart.missing())
+        sys.stdout.flush()
+        last, told = line, told or heart.refuses
         if (over(task) and not wished) or began >= until:
             return task
-        if not beats and (wished or task.state in AWAITED) and began - woken > FRESH_SECONDS:
+        if not heart.beats and (wished or task.state in AWAITED) and began - woken > FRESH_SECONDS:
             run_grid_job.wake(view.site.state)
             woken = began
         sleep(max(LOOK_SECONDS, 10 * (monotonic() - began)))  # a large task is read less often

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from jim.keeper.serial import CHOICE
 from jim.reading.view import View, look
 from tests.cli_home import explained
 
@@ -83,6 +84,14 @@ def test_explain_gives_the_last_words_of_a_keeper_that_failed(home):
     )
     log.write_text(f"{end}2026-01-31 11:00:00 INFO jim: up again\n")
     assert "last words" not in explained(home, "1")
+
+
+def test_who_waits_for_a_decision_is_not_told_to_start_a_keeper(home):
+    home.add()
+    (home.site.state / "keeper.log").write_text(f"2026-01-31 CRITICAL root the keeper ends: moved. {CHOICE}\n")
+    next_ = "decide, and run `jim site moved` or `jim site restored`: either starts a keeper"
+    assert explained(home, "1").count(f" {next_}; nothing happens until then") == 1
+    assert home.out("status").endswith(f"; its last words: moved. {CHOICE}; {next_}\n")
 
 
 def test_trouble_is_read_without_the_records_of_all_open_grid_jobs(world):

@@ -11,6 +11,7 @@ from jim.cli.tasks import MODULES
 from jim.doors import inbox
 from jim.model import NO_REASON, State, SubmissionState, Witness
 from jim.statusdb.task_rows import TaskState
+from jim.tasks.effects import OLDER
 from tests.unit.tasks.ground import EVENTS, SH, a_list
 
 TEXT = f"""\
@@ -279,6 +280,69 @@ def test_a_name_that_is_taken_is_refused(ground, jim):
     assert code == 2
     assert "task 'mc' runs since " in told
     assert told.endswith(" with other content; choose another name, or 'jim task cancel mc'\n")
+
+
+@pytest.mark.parametrize(
+    ("state", "what"),
+    [(TaskState.CANCELLING, "is being cancelled; once that is done,"), (TaskState.CANCELLED, "was cancelled;")],
+)
+def test_a_file_whose_task_was_cancelled_makes_it_again_only_once_that_is_removed(ground, jim, capsys, state, what):
+    jim("create", ground.write(TEXT))
+    ground.store.set_task(ground.task("mc").id, state=state)
+    words = f"task 'mc' {what} 'jim task remove mc' forgets it, then create makes it anew"
+    ground.write(TEXT)
+    capsys.readouterr()
+    assert cli.main(["task", "check", str(ground.place / "tasks.toml")]) == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["task", "create", str(ground.place / "tasks.toml")]) == 2
+    assert " ".join(capsys.readouterr().err.split()).endswith(f"task.name: {words}")
+
+
+def test_a_file_whose_task_is_finished_changes_nothing(ground, jim):
+    ground.start(TEXT, "mc")
+    ground.until_state(TaskState.FINISHED, "mc")
+    code, told = jim("create", ground.write(TEXT))
+    assert (code, told.splitlines()[-1]) == (0, "nothing has changed: the same tasks are there already")
+
+
+def test_one_event_is_one_event(ground, jim):
+    told = jim("create", ground.write(TEXT.replace("events = 10", "events = 1").replace(", campaigns = 2", "")))[1]
+    assert told.startswith("mc: 1 event: 1 piece of 3 events")
+
+
+@pytest.mark.parametrize(
+    ("closed", "words"),
+    [
+        (True, "no piece: there is nothing to split"),
+        (False, "no piece yet: there is nothing to split so far"),
+    ],
+)
+def test_check_of_an_empty_source_tells_that_nothing_is_there(ground, jim, tmp_path, closed, words):
+    source = f'{{ list = "{a_list(tmp_path, closed=closed)}" }}'
+    told = jim("check", ground.write(f'[[task]]\nname = "f"\n{SH}\nsource = [ {source} ]\n'))[1]
+    assert told.splitlines()[2:] == [f"  {words}"]
+
+
+def test_what_is_known_leaves_out_the_task_itself_and_what_is_not_there_yet(ground, jim):
+    fed = '[[task]]\nname = "{}"\n{}\nsource = [ {{ task = "nullout", output = "x" }} ]\n'
+    told = jim("create", ground.write(TEXT + fed.format("nullfed", SH)))[1]
+    assert "there is no task 'nullout' (known: mc)" in " ".join(told.split())
+    code, told = jim("shaer", "mc")
+    assert (code, "share" in told, "start" in told) == (2, False, True)
+
+
+def test_what_is_older_than_its_requests_can_only_be_cancelled(ground, jim):
+    """No other verb does anything then; and no task that waits for its promises is told to use one."""
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.work(3)
+    ground.until(lambda: ground.counts("pieces", "mc") == {"failed": 4})
+    ground.store.set_task(ground.task("mc").id, state=TaskState.PAUSED, outcome="", reason=OLDER)
+    for name in ("mc", "mc/0"):
+        told = jim("explain", name)[1]
+        assert "only `jim task cancel mc` is possible" in told
+        assert not [verb for verb in ("retry", "recover", "resume") if f"`jim {verb}" in told or f"task {verb}" in told]
 
 
 def test_a_wave_of_which_all_has_ended_is_being_collected(ground, jim):

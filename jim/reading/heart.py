@@ -1,0 +1,101 @@
+"""Tells whether a keeper is at work in a state directory, and if not, why, and what starts one."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from jim.clock import Clock
+from jim.errors import JimError
+from jim.files import open_regular
+from jim.model import DECIDE, KEEPER_ENDS
+from jim.site.lock import heart_beats, holder
+
+# Advice for a keeper that holds the lock and makes no progress.
+STUCK = (
+    "its work may take long; keeper.log shows the last step. If someone stopped the process, `kill -CONT "
+    "{pid}` continues it; `kill -9 {pid}` ends it, which loses nothing, and `jim keeper --all` starts "
+    "another"
+)
+DECISION = "decide, and run `jim site moved` or `jim site restored`: either starts a keeper"
+END_OF_LOG = 8192  # bytes, in which the last line stands
+
+
+class Heart(NamedTuple):
+    """Whether a keeper runs, in words."""
+
+    beats: bool
+    words: str
+    next: str = "a poll, a wish or `jim keeper` starts one"
+    refuses: bool = False  # no keeper goes on before a person has decided
+
+    def missing(self) -> str:
+        """Return in one line that no keeper runs, and what starts one."""
+        return f"{self.words}; {self.next}"
+
+
+def heart(state: Path, clock: Clock) -> Heart:
+    """Tell whether a keeper is at work; if not, include the last keeper's final message."""
+    found = _found(state, clock)
+    if found.beats:
+        return found
+    pid = holder(state)
+    if pid:
+        return Heart(False, f"a keeper holds the lock (pid {pid}), but {_silence(state, clock)}", STUCK.format(pid=pid))
+    words = _last_words(state)
+    if words:
+        found = found._replace(words=f"{found.words}; its last words: {words}")
+    return found._replace(next=DECISION, refuses=True) if DECIDE in words else found
+
+
+def age(state: Path, clock: Clock) -> float | None:
+    """Return the seconds since the last heartbeat; None at rest, or if none is known since the machine started."""
+    with suppress(OSError, ValueError):
+        boot, beat = (state / "heartbeat").read_text().split()
+        if boot == clock.boot_id() and beat != "idle":
+            return max(0.0, clock.boot() - int(beat))
+    return None
+
+
+def _last_words(state: Path) -> str:
+    """Return the last line of a keeper's log, if the keeper ended with an error."""
+    with suppress(OSError, JimError), os.fdopen(open_regular(state / "keeper.log"), "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - END_OF_LOG))
+        last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
+        if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
+            line: str = last[2].splitlines()[-1]
+            return line.partition(f" {KEEPER_ENDS}")[2] or line
+    return ""
+
+
+def _found(state: Path, clock: Clock) -> Heart:
+    try:
+        boot, beat = (state / "heartbeat").read_text().split()
+    except (OSError, ValueError):
+        return Heart(False, "no keeper is running, and none has been here before")
+    if beat == "idle":
+        return Heart(False, "no keeper is running: the last one had no work left")
+    if boot != clock.boot_id():
+        return Heart(False, "no keeper is running: the machine was restarted")
+    words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
+    if heart_beats(state, clock):
+        return Heart(True, f"keeper {_pid(state)}, last heartbeat {words}")
+    return Heart(False, f"no keeper is running: the last heartbeat was {words}")
+
+
+def _silence(state: Path, clock: Clock) -> str:
+    with suppress(OSError, ValueError):
+        boot, beat = (state / "heartbeat").read_text().split()
+        if boot == clock.boot_id():
+            return f"has not updated its heartbeat for {clock.boot() - int(beat):.0f} s"
+    return "has not written a heartbeat yet"
+
+
+def _pid(state: Path) -> int:
+    try:
+        return int((state / "keeper.lock").read_text())
+    except (OSError, ValueError):
+        return 0
