@@ -56,7 +56,7 @@ def hand_over(
         raise JimError(f"{directory.parent} was removed")
     with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
         credentials.hand_over(directory.parent, job.request, credentials.now())
-    apart = bool(job.splitter) or any(each.changed for each in jobs)  # each local job has lines of its own
+    apart = bool(job.splitter) or any(each.own for each in jobs)  # each local job has lines of its own
     lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
     resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
     settings = [*_settings(keeper, job, submission), *_limits(resources)]

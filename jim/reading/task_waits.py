@@ -34,7 +34,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Todo,
 )
-from jim.tasks.effects import ENDED, OLDER, gone, is_older
+from jim.tasks.effects import ENDED, OLDER, gone, is_older, is_tried
 from jim.tasks.room import Room
 from jim.tasks.throttle import in_words
 
@@ -48,6 +48,10 @@ NEXT = {
     TaskState.FINISHED: "nothing more happens, unless a piece is tried again",
 }
 AGAIN = "`jim task create` takes files that have changed, and `jim task test {name}` tries it out again"
+AFTER_TEST = {
+    True: "once it has ended, the task is ready, or configured again",
+    False: "it changes nothing of the task, which finishes only after it; the journal tells how it went",
+}
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
 
@@ -66,10 +70,8 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
     if task.state in (TaskState.TESTING, TaskState.RUNNING):
         yield from without_room(view)
-    if task.state is TaskState.TESTING:
+    if is_tried(task):
         yield from _test(view, task)
-        for source in view.store.sources(task.id):
-            yield from _unstable(source)
     if task.state is TaskState.RUNNING:
         yield from _sources(view, task)
         yield from _items(view, task)
@@ -108,14 +110,11 @@ def _is_lost(path: Path) -> bool:
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
     live = [each.grid for each in view.store.live_waves(task.id) if each.t == task.tests and each.grid]
-    grids = list(map(str, sorted(live)))
+    grids, testing = list(map(str, sorted(live))), task.state is TaskState.TESTING
     what = f"test {task.tests} runs: {'grid job' if len(grids) == 1 else 'grid jobs'} {', '.join(grids)}"
-    yield Wait(
-        what if grids else f"test {task.tests} begins",
-        "once it has ended, the task is ready, or configured again",
-        STORED,
-        task.updated,
-    )
+    yield Wait(what if grids else f"test {task.tests} begins", AFTER_TEST[testing], STORED, task.updated)
+    for source in view.store.sources(task.id) if testing else ():
+        yield from _unstable(source)
 
 
 def _sources(view: View, task: Task) -> Iterator[Wait]:

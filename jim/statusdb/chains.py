@@ -112,6 +112,7 @@ class Chains(Waves):
         if not spec or (there != THERE and not spec["promises"]):
             return
         state = ItemState.AVAILABLE if there == THERE else ItemState.PROMISED
+        last: dict[str, Output] = {}
         expected, now, new = self._expected(outputs[0]), self.clock.steady(), dict[str, int]()
         for each in outputs:
             size, record = (
@@ -119,10 +120,12 @@ class Chains(Waves):
             )
             row = (source.task, item_name(each), each.grp, state, now, size, record, there, each.id)
             if self.db.execute(ADD_FED, row).rowcount:
-                new[each.grp] = new.get(each.grp, 0) + 1
+                new[each.grp], last[each.grp] = new.get(each.grp, 0) + 1, each
         for grp, count in new.items():
             self._recount(source.task, "items", [(grp, state, count)])
             self.make_dirty(source.task, grp)
+            if (task := self.task(source.task)) and task.state is TaskState.FINISHED:
+                self._open(source, last[grp], "has come")  # a person had closed the pool
         self.count_new(source.task, source.k, sum(new.values()))
 
     def _record(self, output: Output) -> str:

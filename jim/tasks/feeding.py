@@ -127,20 +127,23 @@ def _tries_again(upstream: Task) -> bool:
 
 
 def cut_short(keeper: Keeper, task: Task) -> str:
-    """Return which tasks were cancelled before they had brought all that a task is fed with; empty: none."""
+    """Return what a task is fed with that was not brought, and will not be by itself; empty: nothing."""
     feeders = [(keeper.store.task(each.upstream), each) for each in keeper.store.sources(task.id) if each.upstream]
     if any(each is None for each, _ in feeders):  # removed since: what was found when the task ended before still holds
         return "".join(each.reason for each in keeper.store.task_lines(task.id, (TaskState.FINISHED,), 1))
-    short = [each.name for each, source in feeders if each and _is_cut_short(keeper, task, each, source)]
-    return "; ".join(f"task {name} was cancelled before all of it was there" for name in short)
+    short = (_cut_short(keeper, task, each, source) for each, source in feeders if each)
+    return "; ".join(filter(None, short))
 
 
-def _is_cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> bool:
-    """Tell whether a task was cancelled before it had brought all; broken promises are items of what they are for."""
-    if upstream.state not in OVER:
-        return False
-    broken = not fed.spec["source"][source.k]["promises"] and _any_broken(keeper, source)
-    return broken or not _is_whole(keeper, fed, upstream, source)
+def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str:
+    """Return what one task has not brought; of broken promises, pieces have told that wait for them."""
+    lacking = 0 if fed.spec["source"][source.k]["promises"] else _broken(keeper, source)
+    if upstream.state in OVER and (lacking or not _is_whole(keeper, fed, upstream, source)):
+        return f"task {upstream.name} was cancelled before all of it was there"
+    files = "1 file" if lacking == 1 else f"{lacking:,} files"
+    return (
+        f"{files} of {upstream.name}.{source.stream} {'was' if lacking == 1 else 'were'} not brought" if lacking else ""
+    )
 
 
 def give_up(keeper: Keeper, task: Task) -> None:
@@ -154,12 +157,13 @@ def give_up(keeper: Keeper, task: Task) -> None:
             _end(keeper, task, _in_vain(keeper, task, source, upstream), f"will not be fulfilled: {why}")
             items = keeper.store.promised_items(task.id, source.upstream, AT_ONCE)
             keeper.store.move_items(task.id, items, ItemState.DROPPED, note=f"{NOT_FULFILLED}: {why}")
-        elif task.spec["source"][source.k]["when_broken"] == FAIL and _any_broken(keeper, source):
+        elif task.spec["source"][source.k]["when_broken"] == FAIL and _broken(keeper, source):
             _end(keeper, task, keeper.store.unfulfilled(source, broken=True, limit=AT_ONCE), "is broken", told=True)
 
 
-def _any_broken(keeper: Keeper, source: Source) -> bool:
-    return bool(keeper.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.BROKEN))
+def _broken(keeper: Keeper, source: Source) -> int:
+    """Return how many promises are broken of what feeds a source."""
+    return keeper.store.task_counts(source.upstream, pool_of(source.stream)).get(OutputState.BROKEN, 0)
 
 
 def _in_vain(keeper: Keeper, task: Task, source: Source, upstream: Task | None) -> list[Unfulfilled]:

@@ -403,6 +403,50 @@ def test_a_fed_task_that_has_changed_since_its_test_is_tested_again_if_something
     assert any("reco has not been tested as it is now" in line for line in ground.journal("reco"))
 
 
+def test_a_fed_task_that_a_person_has_closed_goes_on_when_more_comes(ground):
+    ground.create(ground.text(events=8, files=1, promises=False))
+    for name in ("gen", "reco"):
+        ground.ask("start", name, untested=True)
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin_one("1", 1)
+    ground.end()
+
+    def reco_works():
+        for key, task in list(ground.batch.tasks.items()):
+            if task.state is State.SUBMITTED and ground.words(key)[1] == "reco":
+                ground.begin_one(*key)
+        ground.end()
+        return ground.counts("pieces", "reco").get("completed") == 1
+
+    ground.until(reco_works)
+    ground.ask("close", "reco")
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("completed") == 4)
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
+    assert ground.task("reco").outcome == "completed"
+    assert ground.items("reco") == {f"gen/{p}": "completed" for p in range(4)}
+    assert any("has come" in line for line in ground.journal("reco"))
+
+
+@pytest.mark.parametrize("promises", [False, True])
+def test_a_fed_task_that_lacks_what_has_failed_has_not_simply_completed(ground, promises):
+    ground.create(ground.text(events=8, files=1, promises=promises, broken="fail"))
+    for name in ("gen", "reco"):
+        ground.ask("start", name, untested=True)
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    ground.batch.finish("1", 3, code=3)
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.task("reco").outcome == "with failures"
+    if promises:
+        return  # its own piece has failed
+    assert ground.task("reco").reason == "1 file of gen.gen was not brought"
+    ground.ask("retry", "gen")
+    ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"completed": 4})
+    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
+    assert (ground.task("reco").outcome, ground.task("reco").reason) == ("completed", "")
+
+
 def test_a_fed_task_whose_first_piece_fails_pauses_by_itself(ground):
     ground.create(ground.text(events=40, files=2))
     ground.ask("start", "gen", untested=True)

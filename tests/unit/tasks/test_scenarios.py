@@ -1084,6 +1084,28 @@ def test_63_a_wave_that_the_copy_knows_unsplit_and_that_was_sent_since_is_not_do
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
 
 
+def test_variables_stand_in_every_text_of_a_request(ground):
+    ground.start("""
+        [[task]]
+        name = "t"
+        source = [ { events = 4, events_per_piece = 2 } ]
+        [task.request]
+        job_type = "executable"
+        executable = "/bin/true"
+        arguments = ["$FirstEvent"]
+        environment = { PIECE = "$Piece", RANGE = "$FirstEvent-$LastEvent" }
+        outputs = ["events-$FirstEvent.dat"]
+        """)
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    lines = [sorted(each for each in ground.batch._job_lines(task)) for task in ground.batch.tasks.values()]
+    found = [[f"{word} {value}" for _, word, value in each if word in ("env", "out")] for each in lines]
+    assert found == [
+        ["env PIECE=0000000", "env RANGE=1-2", "out events-1.dat"],
+        ["env PIECE=0000001", "env RANGE=3-4", "out events-3.dat"],
+    ]
+
+
 def test_64_no_two_seeds_of_a_task_are_equal():
     seeds = {seed_of("f00d", piece, attempt) for piece in range(30_000) for attempt in (1, 2, 3)}
     assert len(seeds) == 90_000

@@ -195,6 +195,22 @@ def test_a_piece_that_lacks_an_output_fails_its_test_visibly(ground, jim):
     assert [each["missing"] for each in test["pieces"]] == ["promised 1 gen.dat, brought 0"]
 
 
+def test_a_task_that_only_its_test_keeps_from_its_end_says_so(ground, jim):
+    jim(
+        "create", ground.write(f'[[task]]\nname = "t"\n{EVENTS}\nsource = [ {{ events = 1, events_per_piece = 1 }} ]\n')
+    )
+    ground.ask("start", "t", untested=True)
+    ground.until(lambda: len(ground.batch.tasks) == 1)
+    ground.ask(TaskVerb.TEST, "t")
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    ground.end_one("1", 1)
+    ground.until(lambda: ground.counts("pieces") == {"completed": 1})
+    ground.go(20, 5.0)
+    told = {each["what"]: each["next"] for each in json.loads(jim("explain", "t", "--json")[1])}
+    assert told["test 1 runs: grid job 2"].startswith("it changes nothing of the task, which finishes only after it")
+
+
 def test_what_a_failed_test_had_no_time_to_show_is_not_known(ground, jim):
     text = f"{CHAIN.format(files=1, promises='true')}"
     jim("create", ground.write(text.replace("[[task]]", "[[task]]\ntest = { pieces = 1, most_seconds = 60 }", 1)))
