@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from jim.statusdb.chains import Chains
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Source, Unfulfilled
+from jim.statusdb.pools import ids
+from jim.statusdb.task_rows import LIVE_PIECES, Ended, Item, ItemState, PieceState, Source, Unfulfilled
+
+BEHIND = (  # of a file without events, the first part is given to a payload all the same
+    "SELECT p.p FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
+    "WHERE p.task = ? AND p.p IN (SELECT value FROM json_each(?)) AND p.state IN ('waiting', 'ready', 'failed') "
+    "GROUP BY p.p HAVING min(x.first_event > 0 AND i.output > 0 AND i.there = 1 AND x.first_event >= "
+    "ifnull(CASE WHEN i.record <> '' THEN json_extract(i.record, '$.events') END, x.first_event + 1)) = 1"
+)
 
 
 class BrokenPromises(Chains):
@@ -54,7 +62,10 @@ class BrokenPromises(Chains):
     # Recovery
 
     def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
-        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
+        """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait.
+
+        Pieces that have only a part of what is replaced are taken back: the new files are cut anew.
+        """
         for old, new in successors.items():
             for output in self.outputs_of(task, old):
                 those = [each.id for p in new for each in self.outputs_of(task, p) if each.stream == output.stream]
@@ -64,7 +75,12 @@ class BrokenPromises(Chains):
 
     def _replace_item(self, item: Item, into: Sequence[int]) -> None:
         """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
-        for piece in self._holders(item.id):
+        holders = self._holders(item.id)
+        masked = [
+            each for each in holders if each.record.get("mask")
+        ]  # which part of which new file that is, nobody knows
+        self.take_back(item.task, [each.p for each in masked])
+        for piece in (each for each in holders if each not in masked):
             files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
             if piece.state is PieceState.WAITING and not files:
                 self.take_back(item.task, [piece.p])
@@ -86,3 +102,11 @@ class BrokenPromises(Chains):
         names = ", ".join(each.name for each in self.items(item.task, into).values())
         note = f"replaced by {names}" if names else "its promise was withdrawn"
         self.move_items(item.task, [item.id], ItemState.GONE, note=note)
+
+    # Files that have less than was promised
+
+    def _count_missing(self, task: int, numbers: Sequence[int]) -> None:
+        """Count again what is missing of pieces; those whose parts lie behind the ends of their files do nothing."""
+        super()._count_missing(task, numbers)
+        behind = [p for (p,) in self.db.execute(BEHIND, (task, ids(numbers))).fetchall()]
+        self.move_pieces(task, [Ended(p, PieceState.TAKEN_BACK, "its file has fewer events") for p in behind])

@@ -32,6 +32,8 @@ from jim.statusdb.waves import Waves, read_piece
 
 THERE, PROMISED, BROKEN = 1, 0, -1  # of an item
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
+# Of pieces that are taken back, before or after they are: the rest is planned anew. Sent ones have brought nothing.
+ANEW = (*UNSENT, PieceState.FAILED, PieceState.TAKEN_BACK)
 ADD_FED = (
     "INSERT INTO item (task, name, grp, state, since, size, record, there, output) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT DO NOTHING"
@@ -216,10 +218,13 @@ class Chains(Waves):
         return [self.items(task, [number])[number] for task, number in found]
 
     def _withdraw(self, item: Item) -> None:
-        """Let an item be gone that nobody will bring; pieces that wait for it are taken back."""
-        waiting = [each.p for each in self._holders(item.id) if each.state is PieceState.WAITING]
-        self.take_back(item.task, waiting)
-        if waiting:
+        """Let an item be gone that nobody will bring; pieces that wait for it, or have failed with it, are taken back.
+
+        None of them was ever sent: the item was never there.
+        """
+        holders = [each.p for each in self._holders(item.id)]
+        self.take_back(item.task, holders)
+        if holders:
             self._may_promise_anew(item)
         now = self.items(item.task, [item.id])[item.id]
         if now.state is ItemState.PROMISED:
@@ -229,7 +234,7 @@ class Chains(Waves):
         """Open the group of an item whose piece was taken back before it was sent: the rest of that is planned anew."""
         for output in self._outputs_by_id([item.output]):
             by = self.piece(output.task, output.p)
-            for source in self._sources_of(output) if by and by.state in (*UNSENT, PieceState.TAKEN_BACK) else ():
+            for source in self._sources_of(output) if by and by.state in ANEW else ():
                 if source.task == item.task:
                     self._open(source, output, "is withdrawn")
 
@@ -291,10 +296,19 @@ class Chains(Waves):
             self._count_missing(task, list(attempts))
 
     def take_back(self, task: int, numbers: Iterable[int]) -> None:
-        """Take back pieces; what is only promised is so again."""
+        """Take back pieces; what is only promised is so again. What has failed is planned anew, also at the end."""
         those = list(numbers)
         with self.transaction():
+            rows = [self.piece(task, p) for p in those]
             super().take_back(task, those)
+            now = self.task(task)
+            if (
+                now
+                and now.state is TaskState.FINISHED
+                and any(each and each.state is PieceState.FAILED for each in rows)
+            ):
+                self.set_task(task, state=TaskState.RUNNING, outcome="", reason="failed pieces are taken back")
             items = {part.item for p in those for part in self.parts_of(task, p)}
-            lacking = [each.id for each in self.items(task, items).values() if each.there < THERE]
+            those_now = self.items(task, items).values()
+            lacking = [each.id for each in those_now if each.there < THERE and each.state is ItemState.AVAILABLE]
             self.move_items(task, lacking, ItemState.PROMISED)

@@ -52,7 +52,7 @@ class PieceState(StrEnum):
     SENT = "sent"
     COMPLETED = "completed"
     FAILED = "failed"
-    TAKEN_BACK = "taken back"  # an input went away before it was sent
+    TAKEN_BACK = "taken back"  # an input, or its part of one, went away before it was sent
     REPLACED = "replaced"  # new pieces do its work
 
 
@@ -76,7 +76,7 @@ OUTPUT_FOLLOWS = {
     PieceState.READY: ((OutputState.BROKEN,), OutputState.PROMISED),
     PieceState.SENT: ((OutputState.BROKEN,), OutputState.PROMISED),
     PieceState.FAILED: ((OutputState.PROMISED, OutputState.VERIFIED), OutputState.BROKEN),
-    PieceState.TAKEN_BACK: ((OutputState.PROMISED,), OutputState.WITHDRAWN),
+    PieceState.TAKEN_BACK: ((OutputState.PROMISED, OutputState.BROKEN), OutputState.WITHDRAWN),
     PieceState.REPLACED: ((OutputState.PROMISED, OutputState.BROKEN), OutputState.REPLACED),
 }
 

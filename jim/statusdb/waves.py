@@ -157,14 +157,18 @@ class Waves(Outputs):
         return [Part(*row) for row in self.db.execute(sql, (task, p))]
 
     def take_back(self, task: int, numbers: Iterable[int]) -> None:
-        """Take back pieces that were not sent, all that share items with one another: these are available again."""
+        """Take back pieces that were not sent, all that share items with one another: these are available again.
+
+        What a person has given up of a failed piece stays so.
+        """
         those = list(numbers)
         with self.transaction():
             self.move_pieces(task, [Ended(p, PieceState.TAKEN_BACK) for p in those])
             found = [item for item, _ in self.db.execute(ITEMS_OF, (task, ids(those)))]
-            self.move_items(task, found, ItemState.AVAILABLE)
-            for each in {item.grp for item in self.items(task, found).values()}:
-                self.make_dirty(task, each)
+            items = [each for each in self.items(task, found).values() if each.state is not ItemState.DROPPED]
+            self.move_items(task, [each.id for each in items], ItemState.AVAILABLE)
+            for grp in {each.grp for each in items}:
+                self.make_dirty(task, grp)
 
     def pieces_with(self, item: int) -> list[int]:
         """Return the pieces that an item is in."""

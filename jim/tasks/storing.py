@@ -76,7 +76,8 @@ def _keep_all(pools: Mapping[str, Mapping[str, Any]], task: Task, outputs: Seque
 def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
     try:
         if output.todo is Todo.READ:
-            return Kept(output, record=read_about(Path(output.place + stream["about"])))
+            told = read_about(Path(output.place + stream["about"]))
+            return Kept(output, record=told, bad=streams.too_many(stream, output.name, told))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
         return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)))
     except Bad as error:

@@ -124,6 +124,12 @@ def missing(streams: Iterable[Spec], names: Sequence[str]) -> str:
     return ""
 
 
+def too_many(stream: Spec, name: str, told: Spec) -> str:
+    """Return how a file has more events than its output pool has promised of it; empty: it has not."""
+    most, events = (stream.get("expects") or {}).get("events"), told.get("events") or 0
+    return f"promised at most {most:,} events a file, {name} has {events:,}" if most and events > most else ""
+
+
 def name_in_store(stream: Spec, task: str, piece: str, group: str, name: str) -> str:
     """Return the name of a file in its store: none that leads into another directory."""
     told = {"Task": task, "Piece": piece, "Group": group.replace("/", "-"), "Name": name.replace("/", "-")}

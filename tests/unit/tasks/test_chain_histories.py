@@ -17,6 +17,7 @@ from jim.model import State
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import is_given_up, to_retry
 from tests.unit.tasks.chain import Chain
+from tests.unit.tasks.masks import Masks
 
 STEPS = 30
 EVENTS = 24
@@ -31,6 +32,7 @@ class History:
         self.left = ground.brings
         ground.brings = self._brings
         self.luck = True  # things go wrong
+        self.smaller = {"gen": "events_per_piece"} | ({"reco": "events_per_job"} if isinstance(ground, Masks) else {})
         choose = self.chance.choice
         ground.chain(
             events=EVENTS,
@@ -63,7 +65,7 @@ class History:
                 ("resume", {}),
                 ("retry", {}),
                 ("recover", {}),
-                ("recover", {"parameters": {"events_per_piece" if name == "gen" else "files_per_job": 1}}),
+                ("recover", {"parameters": {self.smaller.get(name, "files_per_job"): 1}}),
                 ("flush", {}),
                 ("fix", {"changes": {"memory_mb": self.chance.randint(1, 9)}}),
             ]
@@ -132,6 +134,11 @@ def ground(tmp_path, monkeypatch):
     return Chain(tmp_path, monkeypatch)
 
 
+@pytest.fixture
+def masks(tmp_path, monkeypatch):
+    return Masks(tmp_path, monkeypatch)
+
+
 def given_up(ground: Chain) -> set[int]:
     """Return the events of dropped items, through the pieces that have made them."""
     gen, reco = (ground.task(name).id for name in NAMES[:2])
@@ -161,6 +168,17 @@ def play(ground: Chain, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_61_each_event_is_merged_once_whatever_happens(ground, seed):
     play(ground, seed)
+
+
+@pytest.mark.parametrize("seed", [106, 109])  # what brings such files is recovered while they are waited for
+def test_61_each_event_of_parts_of_files_is_merged_once_whatever_happens(masks, seed):
+    play(masks, seed)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100, 400))
+def test_61_each_event_of_parts_of_files_is_merged_once_in_many_histories(masks, seed):
+    play(masks, seed)
 
 
 @pytest.mark.torture

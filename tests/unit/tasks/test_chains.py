@@ -244,6 +244,28 @@ def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
     assert ground.task("merge").outcome == "completed"
 
 
+def test_31_no_file_for_a_piece_that_has_failed_for_want_of_another_one_is_not_in_its_way(ground):
+    text = ground.text(events=10, each=2, files=5, broken="fail")
+    text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)
+    real = ground.brings
+    ground.brings = lambda words: {} if words[:2] == ("gen", "3") else real(words)
+    ground.start(text, "gen", "reco", "merge")
+    ground.until(lambda: len(ground.batch.tasks) == 5)
+    first, second, *_ = ground.begin()
+    ground.batch.finish(*first, code=3)
+    ground.until(lambda: ground.counts("pieces", "reco") == {"failed": 1} and ground.task("reco").outcome)
+    ground.end_one(*second)
+    ground.until(
+        lambda: ground.counts("pieces", "reco") == {"taken back": 1, "failed": 1} and ground.task("reco").outcome
+    )
+    ground.end()
+    ground.ask("retry", "gen")
+    ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 4, "withdrawn": 1})
+    ground.ask("recover", "reco")
+    ground.finish()
+    assert ground.merged() == [1, 2, *range(5, 11)]
+
+
 def test_33_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
     ground.chain(events=30, campaigns=3, promises=False)
     merged = []
