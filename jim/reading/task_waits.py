@@ -265,6 +265,6 @@ def _after(view: View, task: Task, piece: PieceRow, local: str) -> str:
         return f"`jim retry {local}` tries it again as it is; {recover}" if as_it_is else recover
     known = {
         PieceState.REPLACED: "new pieces do its work",
-        PieceState.TAKEN_BACK: "what is left of it is planned again",
+        PieceState.TAKEN_BACK: "what is left of it, if anything, is planned again",
     }
     return known.get(piece.state, "nothing more happens")
