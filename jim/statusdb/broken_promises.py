@@ -76,9 +76,8 @@ class BrokenPromises(Chains):
     def _replace_item(self, item: Item, into: Sequence[int]) -> None:
         """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
         holders = self._holders(item.id)
-        masked = [
-            each for each in holders if each.record.get("mask")
-        ]  # which part of which new file that is, nobody knows
+        # Which part of which new file the part of the old one is, nobody knows.
+        masked = [each for each in holders if each.record.get("mask")]
         self.take_back(item.task, [each.p for each in masked])
         for piece in (each for each in holders if each not in masked):
             files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]

@@ -39,7 +39,7 @@ from tests.live.site import (
 
 PIECES = 50
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
-SLURM_MISSES = 480  # six minutes after a crash it sees that a node does not have what was to run there
+SLURM_MISSES = 600  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "JIM could not find out how ended jobs ended (2 in a row)"
 ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": ("sacct",)}
 DENIALS = {
