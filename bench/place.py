@@ -23,8 +23,8 @@ LIMIT_SECONDS = 300.0
 class Place:
     """One temporary state directory. Every process below its doors has it as HOME, and is found again by that."""
 
-    def __init__(self, *, slots: int = 1, queued: int = 10_000) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="jim-bench-"))
+    def __init__(self, *, slots: int = 1, queued: int = 10_000, below: str | None = None) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="jim-bench-", dir=below))
         self.state = self.directory / "state"
         self.state.mkdir(mode=0o700)
         (self.state / "site.toml").write_text(f"[batch]\nslots = {slots}\n[limits]\nqueued = {queued}\n")
