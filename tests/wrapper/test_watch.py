@@ -9,9 +9,23 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.wrapper.worker import MARK, Site, left, living, ours, pack, python, sh, toucher_of, until, wait_for_touches
+from tests.wrapper.worker import (
+    MARK,
+    Site,
+    is_zombie,
+    left,
+    living,
+    ours,
+    pack,
+    python,
+    sh,
+    toucher_of,
+    until,
+    wait_for_touches,
+)
 
 BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
@@ -177,6 +191,33 @@ def test_the_whole_group_killed_with_a_payload_in_a_group_of_its_own(place: Site
     assert not left(place)
 
 
+LEAVES_ALL = """
+import ctypes, os, time
+os.setsid()
+os.chdir("/")
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+up = os.open({up!r}, os.O_WRONLY | os.O_CREAT)
+os.write(up, b"%d" % os.getpid())
+os.closerange(0, 99)
+time.sleep(99)
+"""
+
+
+def test_a_payload_seen_below_its_parent_belongs_to_the_attempt_whatever_it_has_left(place: Site) -> None:
+    """Without its environment, in its own session, elsewhere, and with a /proc that only root may read."""
+    up = place.here / "up"
+    script = "; ".join(LEAVES_ALL.format(up=str(up)).strip().splitlines())
+    place.jobs("/usr/bin/env", "-i", *python(script), facts=("touch 1",))
+    process = place.start()
+    until(lambda: up.exists() and up.read_text())
+    until(lambda: list(place.here.glob("peak.1.*")))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
+    until((place.here / "gone.1").exists, 20)
+    pid = int(up.read_text())
+    assert not psutil.pid_exists(pid) or is_zombie(pid)
+
+
 def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(place: Site) -> None:
     place.jobs(*sh(": >up; until [ -e go ]; do sleep 0.01; done; echo done >out.txt"), facts=("touch 60", "out *.txt"))
     process = place.start()
@@ -282,6 +323,20 @@ def test_a_toucher_that_is_killed_or_stopped_has_a_successor(place: Site, how: s
     (place.here / "run.1" / "go").touch()
     assert process.wait(10) == 0
     until(lambda: not ours(place))
+
+
+def test_while_a_file_server_s_clock_is_behind_one_toucher_is_enough(place: Site) -> None:
+    """What the wrapper compares the claim with was written before, and so lies in the future."""
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    first, claim = toucher_of(place), place.here / "claim.1"
+    until(lambda: list(place.here.glob("seen.1.*")))
+    (seen,) = place.here.glob("seen.1.*")
+    os.utime(seen, (time.time() + 3600,) * 2)
+    until(lambda: toucher_of(place) != first)
+    wait_for_touches(claim, 6)
+    assert place.file("log.1").count("another toucher is started") == 1
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
 
 
 def test_a_stopped_wrapper_s_claim_is_touched(place: Site) -> None:
