@@ -6,6 +6,8 @@
     queue.py      the verbs' changes of the queue, one transaction each
     books.py      the daemon's changes of the queue: starts, ends, limits
     processes.py  finds the processes of a task and ends them (the only user of psutil)
+    places.py     where a task of JIM works, by which its processes can be known
+    belongings.py tells which task a process belongs to
     daemon.py     starts tasks, watches them, and kills processes that outlive them
 
 Four promises. A job whose id was printed is never lost, and stays known for a month of use after its end. No task

@@ -64,6 +64,10 @@ class Books(Queue):
         """Return the tasks whose main process is gone, but which may have other processes left."""
         return set(self.db.execute("SELECT job, idx FROM tasks WHERE state = 'ending'"))
 
+    def script(self, job: int) -> str:
+        """Return the script of a job."""
+        return str(self.db.execute("SELECT script FROM jobs WHERE id = ?", (job,)).fetchone()[0])
+
     def running(self) -> int:
         """Count the slots in use."""
         return int(self.db.execute("SELECT count(*) FROM tasks WHERE state = 'running'").fetchone()[0])

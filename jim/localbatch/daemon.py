@@ -22,6 +22,7 @@ from jim.clock import Clock
 from jim.command import scrubbed_environment, spawn
 from jim.localbatch import processes
 from jim.localbatch.area import Lock, connect
+from jim.localbatch.belongings import Belongings
 from jim.localbatch.books import Books, Exit, Task
 from jim.localbatch.queue import Key
 
@@ -56,6 +57,8 @@ class Daemon:
         self.mains: dict[Key, processes.Process] = {}  # of the tasks that have not ended
         self.children: dict[int, tuple[Key, Child]] = {}  # the ones among them that we reap
         self.ending = books.ending()
+        self.belongings = Belongings(books, self.identity)
+        self.belongings.inherit(self.ending)
         self.struck: set[processes.Process] = set()  # unattributed processes of the last sweep
         # Seen, and not yet recorded:
         self.births: dict[Key, tuple[int, int]] = {}
@@ -73,8 +76,10 @@ class Daemon:
             found = self._find_again(task)
             if isinstance(found, Exit):
                 self.exits[task.key] = found
+                self.belongings.inherit([task.key])
             else:
                 self.mains[task.key] = found
+                self.belongings.inherit([task.key], found)
 
     def _find_again(self, task: Task) -> processes.Process | Exit:
         if task.boot != self.boot:
@@ -143,6 +148,7 @@ class Daemon:
             if self.books.work_left():
                 self.active = now
         self.ending = (self.ending | self.exits.keys()) - clean
+        self.belongings.forget(clean)
         for recorded in (self.births, self.exits, self.deferred):
             recorded.clear()
         for task in chosen:
@@ -224,16 +230,19 @@ class Daemon:
     def sweep(self) -> set[Key]:
         """Kill processes that outlived their task; return the ended tasks without any process left."""
         began = time.process_time()
+        over = self.ending | self.exits.keys()
+        left = self.belongings.stop_leavings(over)
         # In this order: a process that forks away from the first look is our child by the second.
-        strays = [(process, key) for process, key in processes.marked(self.identity) if key not in self.mains]
-        strangers = set(processes.strangers({main.pid for main in self.mains.values()}))
-        processes.strike([process for process, _ in strays], signal.SIGKILL)
+        marks = processes.marked(self.identity)
+        left |= {(process, key) for process, key in marks if key not in self.mains}
+        strangers = self.belongings.of_nobody(self.mains, marks)
+        processes.strike([process for process, _ in left], signal.SIGKILL)
         processes.strike(strangers, signal.SIGKILL)
         cost = SWEEP_SHARE * (time.process_time() - began)
         self.next_sweep = self.clock.boot() + min(max(cost, LEAST_SWEEP_SECONDS), MOST_SWEEP_SECONDS)
         # A stranger may belong to any ended task, so it delays all of them, but once: after a KILL it no longer runs.
         new, self.struck = strangers - self.struck, strangers
-        return set() if new else (self.ending | self.exits.keys()) - {key for _, key in strays}
+        return set() if new else over - {key for _, key in left}
 
     def _over(self, started: list[Task], now: float) -> set[Key]:
         """Return the tasks that use more memory than they have asked for, at each look."""
@@ -274,9 +283,7 @@ class Daemon:
             stopped |= fresh
 
     def _members(self, key: Key) -> list[processes.Process]:
-        """Return all processes of a running task, the main process first."""
-        marked = [process for process, whose in processes.marked(self.identity) if whose == key]
-        return [*processes.family(self.mains[key]), *marked]
+        return self.belongings.members(key, self.mains[key])
 
 
 def serve(directory: Path, lock: Lock) -> None:

@@ -6,8 +6,11 @@ import ctypes
 import os
 import re
 import signal
-from collections.abc import Collection, Iterable
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -18,6 +21,14 @@ VARIABLE = "JIM_LOCALBATCH_TASK"
 TASK = re.compile(rb"(\d{1,15})\.(\d{1,15})\0")
 PR_SET_CHILD_SUBREAPER = 36
 Process = psutil.Process
+Owned = tuple[Process, Key]
+
+
+class Signs(NamedTuple):
+    """How a task's processes can be known that have no mark."""
+
+    places: re.Pattern[str]  # of the paths where the task works
+    sessions: frozenset[int]
 
 
 def become_reaper() -> None:
@@ -55,18 +66,91 @@ def alive(process: Process) -> bool:
         return False
 
 
-def marked(identity: str) -> list[tuple[Process, Key]]:
+def marked(identity: str) -> list[Owned]:
     """Return all living processes with a task's mark of this area that we may read."""
-    mark = f"\0{VARIABLE}={identity}.".encode()
     found = []
     for pid in psutil.pids():
-        with suppress(OSError, psutil.Error):
-            # Read directly, as all processes of the machine are read: psutil's environ() takes five times as long.
-            environment = b"\0" + _proc(pid, "environ")
-            task = TASK.match(environment, environment.index(mark) + len(mark)) if mark in environment else None
-            if task:
-                found.append((Process(pid), (int(task[1]), int(task[2]))))
+        with suppress(psutil.Error):
+            if task := mark_of(identity, pid):
+                found.append((Process(pid), task))
     return found
+
+
+def mark_of(identity: str, pid: int) -> Key | None:
+    """Return the task that a process is marked with, if it is one of this area."""
+    mark = f"\0{VARIABLE}={identity}.".encode()
+    try:
+        # Read directly, as all processes of the machine are read: psutil's environ() takes five times as long.
+        environment = b"\0" + _proc(pid, "environ")
+    except OSError:
+        return None
+    task = TASK.match(environment, environment.index(mark) + len(mark)) if mark in environment else None
+    return (int(task[1]), int(task[2])) if task else None
+
+
+def sessions(owned: Iterable[Owned]) -> dict[Key, frozenset[int]]:
+    """Return the sessions of each task's processes."""
+    found: dict[Key, frozenset[int]] = {}
+    for process, key in owned:
+        with suppress(OSError):
+            found[key] = found.get(key, frozenset()) | {os.getsid(process.pid)}
+    return found
+
+
+def owner(pid: int, signs: Mapping[Key, Signs]) -> Key | None:
+    """Return the task to which a process without a mark belongs: by its session, or by what it has to do where."""
+    try:
+        session, paths = os.getsid(pid), list(_paths(pid))
+    except OSError:
+        return None
+    for key, (places, sessions) in signs.items():
+        if session in sessions or any(places.match(path) for path in paths):
+            return key
+    return None
+
+
+def _paths(pid: int) -> Iterator[str]:
+    """Give where a process works, what it runs, and what it has open for writing: a reader may be a person's `tail`."""
+    about = Path(f"/proc/{pid}")
+    with suppress(OSError):
+        yield str((about / "cwd").readlink())
+    with suppress(OSError):
+        yield str((about / "exe").readlink())
+    with suppress(OSError):
+        for each in (about / "fd").iterdir():
+            with suppress(OSError):
+                if each.lstat().st_mode & stat.S_IWUSR:
+                    yield str(each.readlink())
+
+
+def belonging(identity: str, signs: Mapping[Key, Signs]) -> list[Owned]:
+    """Return all living processes of these tasks: by mark, session and place, and all that descends from these."""
+    whose: dict[int, Key | None] = dict.fromkeys([os.getpid()])  # what we have started is known without this
+    whose |= {process.pid: key for process, key in marked(identity)}
+    above: dict[int, int] = {}
+    for pid in psutil.pids():
+        with suppress(OSError, ValueError, IndexError):
+            above[pid] = int(_proc(pid, "stat").rpartition(b")")[2].split()[1])
+            if pid not in whose and (key := owner(pid, signs)):
+                whose[pid] = key
+    found = []
+    for pid in above:
+        key = whose.get(nearest(pid, above, whose))
+        with suppress(psutil.Error):
+            if key and key in signs and alive(process := Process(pid)):
+                found.append((process, key))
+    return found
+
+
+def nearest(pid: int, above: Mapping[int, int], known: Collection[int]) -> int:
+    """Return the process, or its nearest ancestor, that is one of the known; 0 if there is none."""
+    for _ in above:  # no line of descent is longer, whatever became of the numbers meanwhile
+        if pid in known:
+            return pid
+        if pid not in above:
+            return 0
+        pid = above[pid]
+    return 0
 
 
 def resident(roots: Collection[int]) -> dict[int, int]:
@@ -79,13 +163,8 @@ def resident(roots: Collection[int]) -> dict[int, int]:
             above[pid], size[pid] = int(fields[1]), int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
     total = dict.fromkeys(roots, 0)
     for pid, held in size.items():
-        at = pid
-        for _ in size:  # no line of descent is longer, whatever became of the numbers meanwhile
-            if at in total or at not in above:
-                break
-            at = above[at]
-        if at in total:
-            total[at] += held
+        if root := nearest(pid, above, total):
+            total[root] += held
     return total
 
 

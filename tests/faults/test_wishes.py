@@ -105,8 +105,8 @@ def test_cancel_while_the_wrapper_is_killed(place):
 
 @pytest.mark.torture
 def test_cancel_while_daemon_and_wrapper_are_killed(place):
-    """What also clears its environment has lost all that leads to it; the rest is found again."""
-    hurt = begun(place, FAMILY)
+    """What also clears its environment has lost all that leads to it but where it works; so it is found again."""
+    hurt = begun(place, CLEARED + FAMILY)
     hurt.wish("cancel", 1)
     keeper = hurt.start_keeper()
     kill(hurt.batch_pid(), wrapper_of(hurt))

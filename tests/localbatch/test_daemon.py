@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -231,6 +232,59 @@ def test_a_task_that_ended_while_no_daemon_looked(served):
     until(lambda: not living(main))
     served.serve()
     assert served.ended(job)[1] == ("ended", None, None, "ended while the daemon was down")
+    assert not living(pid)
+
+
+HIDES = "(cd run.1 && env -i PATH=$PATH setsid sh -c 'echo $$ >../pid; exec sleep 60' &)\n"
+
+
+def test_what_hides_where_a_task_works_is_found_after_the_death_of_its_daemon(served):
+    """It has neither mark nor parents, and is no child of the next daemon. Whoever only reads there is left alone."""
+    (served.home / "run.1").mkdir()
+    (served.home / "run.1/file").touch()
+    job = served.submit(HIDES + WAIT_FOR_GO)
+    pid = served.number("pid")
+    reader = subprocess.Popen(["tail", "-f", served.home / "run.1/file"], stdout=subprocess.DEVNULL, cwd="/")
+    try:
+        served.kill_daemon()
+        served.serve()
+        served.ended(served.submit(""))  # by now the tasks are taken over
+        assert living(pid)
+        served.go()
+        assert served.ended(job)[1][0] == "ended"
+        assert not living(pid)
+        assert living(reader.pid)
+    finally:
+        reader.kill()
+        reader.wait()
+
+
+def test_what_a_killed_daemon_had_still_to_sweep_is_swept_by_the_next(served):
+    (served.home / "run.1").mkdir()
+    job = served.submit(HIDES + WAIT_FOR_GO)
+    pid, main = served.number("pid"), served.pid(job)
+    served.kill_daemon()
+    served.queue.db.execute("UPDATE tasks SET state = 'ending'")
+    os.kill(main, signal.SIGKILL)
+    until(lambda: not living(main))
+    served.serve()
+    served.ended(job)
+    assert not living(pid)
+
+
+def test_suspend_and_resume_by_the_next_daemon_reach_what_hides(served):
+    (served.home / "run.1").mkdir()
+    job = served.submit(HIDES + WAIT_FOR_GO)
+    pid = served.number("pid")
+    served.kill_daemon()
+    served.queue.change("suspend", [(job, 0)])
+    served.serve()
+    until(lambda: served.states()[job, 1] == "suspended")
+    until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    served.queue.change("resume", [(job, 0)])
+    until(lambda: psutil.Process(pid).status() == psutil.STATUS_SLEEPING)
+    served.go()
+    served.ended(job)
     assert not living(pid)
 
 

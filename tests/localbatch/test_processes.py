@@ -45,6 +45,24 @@ def test_nothing_of_a_task_outlives_it(served, escape):
     assert served.ended(other)[1] == ("ended", 0, None, "")
 
 
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "(setsid sh -c 'echo $$ >pid; exec sleep 60' &)",
+        "(setsid sh -c '(env -i PATH=$PATH sh -c \"echo \\$\\$ >pid; exec sleep 60\" &) ; exec sleep 60' &)",
+    ],
+    ids=["marked", "in a session of a marked one"],
+)
+def test_what_has_left_a_running_task_is_left_alone_when_another_task_ends(served, escape):
+    job = served.submit(f"{escape}\n{WAIT_FOR_GO}")
+    pid = served.number("pid")
+    served.ended(served.submit(""))
+    assert living(pid)
+    served.go()
+    served.ended(job)
+    assert not living(pid)
+
+
 def test_a_pid_used_again_is_not_taken_for_the_task(place):
     child = subprocess.Popen(["sleep", "60"])
     try:

@@ -1,0 +1,48 @@
+"""The places by which a process of JIM's tasks is known, whatever became of the claim."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from jim.localbatch.places import places
+
+NONCE = "73f56a2c-1245-44f8-ad5d-17f44022cfc2"
+
+
+def seen(tmp_path, *paths):
+    pattern = places(str(tmp_path / "job.sh"), 1)
+    return [bool(pattern.match(path)) for path in paths]
+
+
+def test_the_directory_of_its_index_and_its_scratch(tmp_path):
+    (tmp_path / "claim.1").write_text(f"nonce {NONCE}\nhost h\n")
+    own = f"{tmp_path}/run.1", f"{tmp_path}/run.1/a/b", f"{tmp_path}/run.1 (deleted)"
+    scratch = f"/disk/jim-{NONCE}", f"/disk/jim-{NONCE}/a\nb"
+    assert seen(tmp_path, *own, *scratch) == [True] * 5
+    assert (
+        seen(tmp_path, str(tmp_path), f"{tmp_path}/run.10", f"/x{tmp_path}/run.1", f"/disk/jim-{NONCE}0") == [False] * 4
+    )
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda claim: None,
+        lambda claim: claim.write_text(""),
+        lambda claim: claim.write_text("nonce .*\n"),
+        lambda claim: claim.write_bytes(bytes(range(256))),
+        os.mkfifo,
+        os.mkdir,
+        lambda claim: claim.symlink_to("/etc/passwd"),
+    ],
+)
+def test_a_spoilt_claim_leaves_the_directory(tmp_path, spoil):
+    spoil(tmp_path / "claim.1")
+    assert seen(tmp_path, f"{tmp_path}/run.1", "/disk/jim-", "/disk/jim-x") == [True, False, False]
+
+
+def test_names_are_no_patterns(tmp_path):
+    odd = tmp_path / "a(b.*"
+    assert seen(odd, f"{odd}/run.1", f"{tmp_path}/a(bc/run.1", f"{odd}/runx1") == [True, False, False]
