@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from jim.errand import Errand
@@ -14,6 +14,7 @@ from jim.jobs import GridJob, Live
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING, SPARE_THREAD
 from jim.keeper.reasons import NEVER_SENT
+from jim.keeper.whose import Others, also_of, others_of, require_no_doubt
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness
 from jim.workdir.submission import fence, submission_directory, was_removed
@@ -50,15 +51,21 @@ class Fulfilling:
 
     def _change(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> float:
         """Hold or release pending jobs; suspend or resume running ones, where the batch system lets users do so."""
-        key, targets = ("wish", job.id), _targets(keeper, job.wish, self._reached(keeper, job, live))
+        key = ("wish", job.id)
         if keeper.workers.busy(key):
             return NEVER
-        if any(targets.values()) and keeper.workers.crowded(spare=OTHERS):
+        verbs = _verbs(keeper, job.wish)
+        acted_on = [each for each in self._reached(keeper, job, live) if each.state in verbs]
+        others = others_of(keeper, acted_on)
+        targets = _targets(verbs, acted_on, others)
+        tells = bool(targets or others.doubted)
+        if tells and keeper.workers.crowded(spare=OTHERS):
             return keeper.looks.wait_for(SPARE_THREAD, job.id)
-        if any(targets.values()):
-            work, done = partial(_tell, keeper, targets), partial(self._say, keeper, job)
+        if tells:
+            work, done = partial(_tell, keeper, targets, others), partial(self._say, keeper, job)
             failed = partial(self._not_told, keeper, job)
             return keeper.workers.start(Errand(key, work, done, failed, command=True, grid=job.id, repeats=True))
+        keeper.workers.forget(key)  # whatever could not be told is fulfilled, or cannot be any more
         if job.wish == Verb.RESUME:
             # A listing from before the command may not yet show held jobs, and one that misses them says nothing.
             told = self._told.setdefault(job.id, keeper.clock.boot())
@@ -123,43 +130,46 @@ def _cancel(keeper: Keeper, grid: int, live: Sequence[Live]) -> float:
         return NEVER
     if keeper.workers.crowded(spare=OTHERS) and keeper.workers.ready(key):
         return keeper.looks.wait_for(SPARE_THREAD, grid)
-    work = partial(_end, keeper, live, _others(keeper, live))
+    work = partial(_end, keeper, live, others_of(keeper, live))
     said, failed = partial(_said, grid), partial(_not_said, grid)
     return keeper.workers.start(Errand(key, work, said, failed, command=True, grid=grid, repeats=True))
 
 
-def _others(keeper: Keeper, live: Sequence[Live]) -> frozenset[tuple[str, str]]:
-    """Return batch ids, with our marks, that may be another's jobs now: after a crash, ids are given out again.
-
-    Before the first good listing, all of them may be. A later listing shows jobs that one listing omitted by mistake.
-    """
-    listed = keeper.doubts.listed
-    return listed.unseen if listed.at else frozenset((each.batch_id, each.mark) for each in live)
-
-
-def _end(keeper: Keeper, live: Sequence[Live], others: frozenset[tuple[str, str]]) -> str:
+def _end(keeper: Keeper, live: Sequence[Live], others: Others) -> str:
     """Fence attempts that have not started, then tell the batch system to end all. Runs in a worker."""
     by_submission: dict[int, list[Live]] = {}
     for each in live:
         by_submission.setdefault(each.k, []).append(each)
-    ids: dict[tuple[str, int], None] = {}  # in order, each once
-    unfenced: list[Exception] = []
+    ids: list[tuple[str, str, int]] = []
+    untold: list[Exception] = []
     for k, mine in by_submission.items():
         try:
             holders = _fenced(keeper, mine[0].grid, k, [each.idx for each in mine])
         except (OSError, JimError) as error:  # this submission may start yet; the others are ended nevertheless
-            unfenced.append(error)
+            untold.append(error)
             continue
-        # A batch system that accepted a submission twice may run an attempt under another batch id than the stored one.
-        for each in mine:
-            told = holders[each.idx].batch if holders else ""
-            holder = told and keeper.adapter.batch_id(told)
-            ours = [id_ for id_ in (each.batch_id, holder) if id_ and (id_, each.mark) not in others]
-            ids |= dict.fromkeys((id_, each.idx) for id_ in ours)
-    said = _end_in_queue(keeper, list(ids))
-    if unfenced:
-        raise unfenced[0]
+        ids += _ids(keeper, mine, holders)
+    stored = {(each.batch_id, each.mark) for each in live}
+    held = {(id_, mark) for id_, mark, _ in ids} - stored
+    left_out = also_of(keeper, others, held) if held else others
+    ours = dict.fromkeys((id_, idx) for id_, mark, idx in ids if not left_out.have((id_, mark)))
+    said = _end_in_queue(keeper, list(ours))
+    if untold:
+        raise untold[0]
+    require_no_doubt(others)
     return said
+
+
+def _ids(keeper: Keeper, live: Sequence[Live], holders: Mapping[int, Claim]) -> Iterator[tuple[str, str, int]]:
+    """Yield the batch ids of attempts, each with mark and index.
+
+    A batch system that accepted a submission twice may run an attempt under another batch id than the stored one.
+    """
+    for each in live:
+        told = holders[each.idx].batch if holders else ""
+        for id_ in dict.fromkeys((each.batch_id, told and keeper.adapter.batch_id(told))):
+            if id_:
+                yield id_, each.mark, each.idx
 
 
 def _fenced(keeper: Keeper, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
@@ -183,19 +193,26 @@ def clear(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> None:
         keeper.workers.start(errand)
 
 
-def _targets(keeper: Keeper, wish: str, live: Sequence[Live]) -> dict[str, list[tuple[str, int]]]:
-    """Return, by verb, the batch jobs to hold or release, and those to suspend or resume."""
-    others = _others(keeper, live)
-    ours = [each for each in live if (each.batch_id, each.mark) not in others]
+def _verbs(keeper: Keeper, wish: str) -> dict[State, str]:
+    """Return the batch system's verbs that fulfil a wish, by the state that each applies to."""
     pending, running = BATCH_VERBS[wish]
-    verbs = (pending, running) if keeper.adapter.can_suspend else (pending,)
-    return {verb: [(each.batch_id, each.idx) for each in ours if each.state is ACTED_ON[verb]] for verb in verbs}
+    return {ACTED_ON[verb]: verb for verb in ((pending, running) if keeper.adapter.can_suspend else (pending,))}
 
 
-def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]]) -> str:
+def _targets(verbs: Mapping[State, str], live: Sequence[Live], others: Others) -> dict[str, list[tuple[str, int]]]:
+    """Return, by verb, the batch jobs to hold or release, and those to suspend or resume."""
+    targets: dict[str, list[tuple[str, int]]] = {}
+    for each in live:
+        if not others.have((each.batch_id, each.mark)):
+            targets.setdefault(verbs[each.state], []).append((each.batch_id, each.idx))
+    return targets
+
+
+def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]], others: Others) -> str:
     for verb, ids in targets.items():
         keeper.channel.change(verb, ids)
-    return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items() if ids)
+    require_no_doubt(others)
+    return ", ".join(f"{verb} of {len(ids)} local jobs" for verb, ids in targets.items())
 
 
 def _said(what: int | str, said: str) -> None:
@@ -203,7 +220,7 @@ def _said(what: int | str, said: str) -> None:
 
 
 def _not_said(what: int | str, error: BaseException) -> None:
-    log.warning("%s: the command to the batch system failed: %s", what, error)
+    log.warning("%s: the batch system could not be told of all: %s", what, error)
 
 
 def unsaid(keeper: Keeper) -> dict[int, str]:

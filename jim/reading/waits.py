@@ -124,7 +124,7 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
     unsaid = view.published.unsaid.get(str(job.id))
     if unsaid:
         yield Wait(
-            f"JIM could not pass the request on to the batch system; last words: {unsaid}",
+            f"JIM could not pass all of the request on to the batch system: {unsaid}",
             "JIM tries again, at least once a minute",
         )
     if job.wish == Verb.CANCEL:

@@ -359,6 +359,9 @@ class Store(TaskStore, Protocol):
         An attempt with a verdict is no longer live.
         """
 
+    def rivals(self, pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return which other live submissions have the batch ids of these pairs of batch id and mark, as such pairs."""
+
     def has_started_off(self, host: str) -> bool:
         """Tell whether any attempt has started on another host."""
 

@@ -79,6 +79,13 @@ TAKE_UP = (
     "INSERT INTO submission (grid, k, mark, size, state, updated, reason, kind, facts) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+# The attempts last, and of others only: a large submission of one's own has many with a verdict.
+RIVALS = (
+    "SELECT s.batch_id, s.mark FROM json_each(?) e CROSS JOIN submission s "
+    "ON s.batch_id = json_extract(e.value, '$[0]') AND s.mark <> json_extract(e.value, '$[1]') "
+    "WHERE s.state IN ('recorded', 'confirmed') AND EXISTS "
+    "(SELECT 1 FROM attempt a WHERE a.grid = s.grid AND a.k = s.k AND a.verdict = '')"
+)
 END_SUBMISSIONS = (
     "UPDATE submission SET state = 'ended' WHERE state = 'confirmed' AND grid = ? AND NOT EXISTS "
     "(SELECT 1 FROM attempt a WHERE a.grid = submission.grid AND a.k = submission.k AND a.verdict = '')"
@@ -139,8 +146,8 @@ def attempts(found: Cursor) -> Iterator[Attempt]:
     return (Attempt(**_with_record(with_whole_reason(columns))) for columns in named(found))
 
 
-def keys(wanted: Iterable[Sequence[int]]) -> tuple[str]:
-    """Return keys as the value of COMPARED or CLAIMED."""
+def keys(wanted: Iterable[Sequence[int | str]]) -> tuple[str]:
+    """Return keys as the value of COMPARED, CLAIMED or RIVALS."""
     return (json.dumps(list(wanted)),)
 
 

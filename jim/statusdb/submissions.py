@@ -139,6 +139,11 @@ class Submissions(Derived):
         which, values = rows.where(**{"s.grid": grid})
         return map(rows.live, self.db.execute(f"{rows.live_of(self._format)} AND {which}", values))
 
+    def rivals(self, pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+        """Return which other live submissions have the batch ids of these pairs of batch id and mark, as such pairs."""
+        known = [pair for pair in pairs if pair[0]]
+        return frozenset((id_, mark) for id_, mark in self.db.execute(rows.RIVALS, rows.keys(known)))
+
     def has_started_off(self, host: str) -> bool:
         """Tell whether any attempt has started on another host."""
         sql = "SELECT 1 FROM on_host WHERE host < ?1 OR host > ?1 LIMIT 1"

@@ -61,7 +61,7 @@ def test_a_cancel_that_could_not_be_said_is_told_of(world):
     view = View(world.site, world.store)
     told = [each.what for each in waits.of_grid_job(view, world.store.grid_job(grid))]
     words = "down (exit 1 after 0.0 s: cancel 1.1)"
-    assert f"JIM could not pass the request on to the batch system; last words: {words}" in told
+    assert f"JIM could not pass all of the request on to the batch system: {words}" in told
     world.until(lambda: world.batch.calls.count("cancel") == 2)
     world.go()
     assert View(world.site, world.store).published.unsaid == {}

@@ -7,6 +7,8 @@ from importlib import import_module
 import pytest
 
 from jim.model import State
+from jim.reading import waits
+from jim.reading.view import View
 from tests.fake_batch.engine import Phase, Submission
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.liar import Lie
@@ -102,3 +104,122 @@ def test_another_grid_job_s_while_one_of_it_is_missed_too(gateway):
     gateway.wish("cancel", "2")
     gateway.go(4, 6.0)
     assert tasks[1].phase is Phase.ENDED
+
+
+# Given out again, and no listing since
+
+
+def twice_given(gateway):
+    """Let both grid jobs be batch job 1, one by one, and run; no listing is asked for after that."""
+    run_all(gateway)
+    gateway.go(1, 0.1)  # just listed: the next listing comes 5 s later
+    gateway.engine.forget()
+    gateway.submit(2, key="another")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 2, 0.1)
+    for task in gateway.engine.tasks.values():
+        gateway.nodes.report(gateway.nodes.start(task))
+    ids = [each.batch_id for each in gateway.store.submissions("recorded", "confirmed")]
+    assert ids[0] == ids[1]
+
+
+def cancelled(gateway):
+    return [each.mark for each in gateway.engine.notes("cancelled")]
+
+
+def explained(gateway, grid):
+    view = View(gateway.site, gateway.store)
+    return " ".join(each.what for each in waits.of_grid_job(view, gateway.store.grid_job(grid)))
+
+
+@pytest.mark.parametrize("wish", ["1", "1.0"])
+def test_a_cancel_waits_for_the_listing_that_tells_whose_an_id_is(gateway, wish):
+    twice_given(gateway)
+    gateway.wish("cancel", wish)
+    gateway.go(3, 0.1)
+    assert cancelled(gateway) == []
+    gateway.go(10, 20.0)
+    assert cancelled(gateway) == []
+    assert gateway.store.counts(2) == {State.RUNNING: 2}
+
+
+@pytest.mark.parametrize("pace", [0.1, 3.0])
+@pytest.mark.parametrize("rounds", range(4))
+def test_whenever_the_id_is_given_out_again_and_the_cancel_comes(gateway, rounds, pace):
+    run_all(gateway)
+    gateway.go(rounds, pace)
+    gateway.engine.forget()
+    gateway.submit(2, key="another")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 2, 0.0)
+    gateway.go(3 - rounds, pace)
+    gateway.wish("cancel", "1")
+    gateway.go(10, pace)
+    gateway.go(10, 20.0)
+    assert cancelled(gateway) == []
+    assert gateway.store.counts(2) == {State.SUBMITTED: 2}
+
+
+def test_it_ends_what_the_listing_shows_as_its_own(gateway):
+    twice_given(gateway)
+    mine = [each.mark for each in gateway.engine.tasks.values()]
+    gateway.wish("cancel", "2")
+    gateway.go(3, 0.1)
+    assert cancelled(gateway) == []
+    gateway.go(4, 20.0)
+    assert cancelled(gateway) == mine
+    assert gateway.store.counts(2) == {State.KILLED: 2}
+
+
+def test_no_running_job_of_another_is_suspended_meanwhile(gateway):
+    twice_given(gateway)
+    gateway.wish("suspend", "1")
+    gateway.go(10, 0.1)
+    gateway.go(10, 20.0)
+    assert {each.phase for each in gateway.engine.tasks.values()} == {Phase.RUNNING}
+
+
+def test_a_resume_waits_too_and_releases_its_own(gateway):
+    run_all(gateway)
+    gateway.submit(2, key="another")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 2)
+    gateway.wish("suspend", "2")
+    gateway.until(lambda: gateway.store.counts(2).get(State.HELD) == 2, 6.0)
+    gateway.go(1, 0.1)  # just listed
+    first, second = gateway.store.submissions("recorded", "confirmed")
+    gateway.store.set_submission(1, first.k, batch_id=second.batch_id)
+    gateway.wish("resume", "2")
+    gateway.go(3, 0.1)
+    mine = gateway.engine.of(int(second.batch_id.split("[")[0].split(".")[0]))
+    assert [each.phase for each in mine] == [Phase.HELD] * 2
+    gateway.go(10, 20.0)
+    assert gateway.store.counts(2) == {State.SUBMITTED: 2}
+    assert not gateway.store.grid_job(2).wish
+
+
+def test_what_a_wish_waits_for_is_told(gateway):
+    twice_given(gateway)
+    id_ = gateway.store.submissions("recorded", "confirmed", grid=1)[0].batch_id
+    words = f"another submission has got batch job {id_}, too"
+    gateway.wish("cancel", "1")
+    gateway.go(3, 0.1)
+    assert words in explained(gateway, 1)
+    gateway.go(10, 20.0)
+    assert words not in explained(gateway, 1)
+
+
+def test_what_took_its_claim_under_an_id_that_another_has_is_not_ended_by_that(gateway):
+    """The batch system accepted it twice, and runs it under the other id."""
+    gateway.liar.lies["submit"].append(Lie("twice"))
+    gateway.submit(1, key="twice")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 1)
+    stored = gateway.store.submissions("recorded", "confirmed", grid=2)[0].batch_id
+    task = max(gateway.engine.tasks.values(), key=lambda each: each.job.id)
+    gateway.nodes.report(gateway.nodes.start(task))
+    gateway.go(2, 6.0)
+    gateway.engine.forget()
+    gateway.submit(1, key="another")
+    gateway.until(lambda: gateway.store.counts(3).get(State.SUBMITTED) == 1)
+    assert gateway.store.submissions("recorded", "confirmed", grid=3)[0].batch_id != stored
+    gateway.go(2, 6.0)
+    gateway.wish("cancel", "2")
+    gateway.go(10, 20.0)
+    assert not [mark for mark in cancelled(gateway) if "-3-" in mark]

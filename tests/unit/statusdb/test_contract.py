@@ -386,6 +386,18 @@ def test_live_is_what_the_batch_system_has_and_nobody_has_judged(store: Store) -
     assert all((type(each["state"]), type(each["kind"])) == (State, Kind) for each in found)
 
 
+def test_rivals_are_other_live_submissions_of_the_same_batch_id(store: Store) -> None:
+    add(store)
+    for k, (mark, batch_id) in enumerate([("one", "100"), ("two", "100"), ("three", "101")], 1):
+        store.intend(1, k, mark, store.local_jobs(1, WAITING, limit=1))
+        store.set_submission(1, k, state=SubmissionState.CONFIRMED, batch_id=batch_id)
+    assert store.rivals([("100", "one"), ("101", "three"), ("", "no id yet")]) == {("100", "two")}
+    assert store.rivals([("100", "one"), ("100", "two")]) == {("100", "one"), ("100", "two")}
+    assert store.rivals([("101", "of a claim")]) == {("101", "three")}
+    store.set_attempt(1, 2, 1, verdict="completed")
+    assert store.rivals([("100", "one")]) == set()
+
+
 def test_a_submission_is_forgotten_and_one_that_was_found_is_taken_up(store: Store) -> None:
     add(store)
     store.intend(1, 1, "mark", store.local_jobs(1, WAITING, limit=1))
