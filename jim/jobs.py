@@ -152,6 +152,11 @@ UNDECIDED = (
 )
 
 
+def is_unwritten(submission: Submission) -> bool:
+    """Tell whether the batch command has to wait: JIM could not write what the submission needs."""
+    return submission.state is SubmissionState.INTENDED and bool(submission.reason) and submission.kind is Kind.UNKNOWN
+
+
 class Attempt(NamedTuple):
     """One try at a local job."""
 

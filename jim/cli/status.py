@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jim.cli.every_account import of_all_accounts
 from jim.cli.table import table
@@ -108,6 +108,16 @@ def _row(view: View, job: GridJob, throttle: Throttle, *, named: bool) -> tuple[
     return job.id, *name, job.job_type, view.status(job), view.progress(job), why
 
 
+def _delays(view: View) -> Iterator[str]:
+    """Yield what delays all grid jobs."""
+    for _, words in view.shortages():
+        yield words
+    if words := view.unwritten():
+        yield f"JIM cannot write what its submissions need: {plain(words)}"
+    if words := view.published.trouble.words:
+        yield f"the batch system does not answer: {plain(words)}"
+
+
 def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
     """Print how old and how complete the list is, what delays all of it, and whether the site is drained."""
     ages = [view.age(max(view.seen(), job.updated)) for job in jobs if job.step is not Step.FINISHED]
@@ -117,10 +127,8 @@ def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
         if not heart.beats:
             say(heart.missing())
         else:
-            for _, words in view.shortages():
+            for words in _delays(view):
                 say(words)
-            if view.published.trouble.words:
-                say(f"the batch system does not answer: {plain(view.published.trouble.words)}")
     elif missing := view.without_keeper(tasks):
         say(f"\n{missing}")
     if view.site.managed and os.geteuid() == 0:

@@ -8,6 +8,8 @@ from typing import Any
 from jim.model import NOTHING, Kind, Reason
 
 TOLD = "{told}"
+# A payload's own exit code is in an exit record; accounting tells of the wrapper's.
+WRAPPER_TROUBLE, OF_WRAPPER = 72, "trouble of the wrapper itself, such as a full disk"
 OF_ACCOUNTING = Kind.ACCOUNTING, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_MEMORY, Kind.MEMORY, Kind.NODE
 # A name in braces is a fact, or a part of the sentence only; `end` is made from the facts.
 WORDS: Mapping[Kind, str] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from jim.evidence.avoiding import LEFT_AT_ONCE, SPARED_AT_MOST
 from jim.evidence.exit_record import ADVICE, FATAL, HOLD, RECOVERABLE, SUCCESS, ExitRecord
-from jim.evidence.reasons import end_of, reason
+from jim.evidence.reasons import OF_WRAPPER, WRAPPER_TROUBLE, end_of, reason
 from jim.model import NO_REASON, NOTHING, Kind, Observation, Reason, State, Witness
 
 
@@ -232,7 +232,8 @@ def _told(ended: Observation | None) -> tuple[str, dict[str, Any]]:
         return "", {}
     end = {"signal": ended.signal} if ended.signal else {"code": ended.code} if ended.code is not None else {}
     said = {"said": ended.reason} if ended.reason else {}
-    return ", ".join(filter(None, (ended.reason, end_of(end)))) or ended.word, {**said, **end}
+    own = f": {OF_WRAPPER}" if end == {"code": WRAPPER_TROUBLE} else ""
+    return ", ".join(filter(None, (ended.reason, end_of(end)))) + own or ended.word, {**said, **end}
 
 
 def _arguments(line: str) -> tuple[str, ...]:

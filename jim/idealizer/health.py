@@ -1,4 +1,7 @@
-"""The breaker: a batch system that does not answer is asked less and less often; so is its history."""
+"""The breaker: a batch system that does not answer is asked less and less often; so is its history.
+
+What cannot be written in the work directory is tried less and less often, too.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ from jim.model import NO_REASON
 log = logging.getLogger(__name__)
 TRIPS_AFTER = 3
 BATCH_SYSTEM = "the batch system did not answer", "the batch system answers again"
+WORK = "JIM could not write in the work directory", "JIM can write in the work directory again"
 HISTORY = "JIM could not find out how ended jobs ended", "JIM can find out again how ended jobs ended"
 
 
 class Health:
-    """The health of the batch system, or of its history."""
+    """The health of the batch system, of its history, or of the work directory."""
 
     def __init__(self, clock: Clock, words: tuple[str, str] = BATCH_SYSTEM) -> None:
         self._clock, (self._bad, self._good) = clock, words
@@ -52,3 +56,8 @@ class Health:
 def history(clock: Clock) -> Health:
     """Return the health of the history, which may be down while the batch system works."""
     return Health(clock, HISTORY)
+
+
+def work(clock: Clock) -> Health:
+    """Return the health of the work directory, which may be full while the batch system works."""
+    return Health(clock, WORK)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jim.clock import Clock
+from jim.idealizer.health import Health, work
 from jim.keeper.doubts import Doubts
 from jim.keeper.looks import Looks
 from jim.keeper.workers import Workers
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from jim.adapters.base import Adapter
     from jim.idealizer.channel import Channel
-    from jim.idealizer.health import Health
     from jim.keeper.open_doors import OpenDoors
     from jim.keeper.serial import Hold
     from jim.statusdb.contract import Store
@@ -70,6 +70,10 @@ class Keeper:
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     hosts: Hosts = field(default_factory=Hosts)
+    written: Health = field(init=False)  # the health of the work directory, for what submissions need there
+
+    def __post_init__(self) -> None:
+        self.written = work(self.clock)
 
     @property
     def adapter(self) -> Adapter:

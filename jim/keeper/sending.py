@@ -74,7 +74,7 @@ class Sending:
         if self.disks.stops():
             return
         until = keeper.clock.boot() + AT_ONCE_SECONDS
-        while _room(keeper) > 0 and not keeper.health.open and keeper.clock.boot() <= until:
+        while _room(keeper) > 0 and not _pauses(keeper) and keeper.clock.boot() <= until:
             turn = self._turns.first(lambda sender: self._senders.room(keeper, sender) > 0)
             if not turn:
                 break
@@ -103,7 +103,7 @@ class Sending:
             return NEVER
         if job.wish:
             return _cancel(keeper, submission)
-        due = max(keeper.clock.boot_at(submission.due), keeper.health.retry_at if keeper.health.open else 0.0)
+        due = max(keeper.clock.boot_at(submission.due), _pauses(keeper))
         if due > keeper.clock.boot():
             return due
         if self.disks.stops():
@@ -124,6 +124,7 @@ class Sending:
 
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         keeper.workers.forget(FULL)
+        keeper.written.good()
         self.most = max(self.most, 2 * submission.size)
         keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
@@ -132,6 +133,11 @@ class Sending:
         if isinstance(error, Full):  # the batch system works
             self.most = max(1, submission.size // 2)
         _sort_out(keeper, submission, error)
+
+
+def _pauses(keeper: Keeper) -> float:
+    """Return until when nothing is handed over, as batch system or work directory have failed; 0: there is no pause."""
+    return max((each.retry_at for each in (keeper.health, keeper.written) if each.open), default=0.0)
 
 
 def _cancel(keeper: Keeper, submission: Submission) -> float:
@@ -219,8 +225,8 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         due = keeper.clock.steady(keeper.workers.put_off(FULL))
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        if isinstance(error, OSError):  # the work directory cannot be written: wait likewise
-            keeper.health.failed(error)
+        if isinstance(error, OSError):  # the work directory cannot be written: wait as for a batch system
+            keeper.written.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
             due = keeper.clock.steady(keeper.workers.due(submission.mark))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from jim.jobs import GridJob, LocalJob
+from jim.jobs import GridJob, LocalJob, Submission
 from jim.model import State, Verb
 from jim.reading.quantities import span, spent_words
 from jim.reading.throttle import Throttle
@@ -65,9 +65,18 @@ def waiting(view: View, job: GridJob) -> Iterator[Wait]:
 def _when(view: View) -> str:
     if any(stops for stops, _ in view.shortages()):
         return "the keeper submits when there is room on the disks"
+    if view.unwritten():
+        return "the keeper submits when JIM can write in the work directory again"
     if view.published.trouble.words:
         return "the keeper submits when the batch system answers again"
     return "the keeper submits in its next rounds"
+
+
+def unwritten(view: View, submission: Submission, name: str) -> Wait:
+    """Tell what JIM cannot write in the work directory."""
+    todo = f"see that JIM can write below {view.site.work}, and that there is room on its disk"
+    then = f"JIM tries again in {span(view.due_in(submission.due))}; {todo}"
+    return Wait(f"JIM cannot write what {name} needs: {submission.reason}", then, seen=submission.updated)
 
 
 def without_room(view: View) -> Iterator[Wait]:

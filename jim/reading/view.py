@@ -16,8 +16,8 @@ from jim.clock import Clock, age_seconds
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
-from jim.jobs import GridJob, LocalJob
-from jim.model import NOTHING, State, Step
+from jim.jobs import GridJob, LocalJob, is_unwritten
+from jim.model import NOTHING, State, Step, SubmissionState
 from jim.reading import heart
 from jim.reading.heart import Heart
 from jim.reading.progress import progress
@@ -235,6 +235,11 @@ class View:
         found = [(bool(stops), str(words)) for stops, words in json.loads(told)] if told else []
         state = None if any(stops for stops, _ in found) else space.shortage(self.site, "state", self.site.state)
         return [*found, (True, state.words)] if state and state.stops else found
+
+    def unwritten(self) -> str:
+        """Return why JIM cannot write what a submission needs; empty if none waits for that."""
+        waiting = self.store.submissions(SubmissionState.INTENDED)
+        return next((each.reason for each in waiting if is_unwritten(each)), "")
 
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""

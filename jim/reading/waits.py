@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from jim.evidence.transitions import FAMILY_VERBS, again_of
-from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission
+from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import at_door, avoided, claims
-from jim.reading.before_submission import Wait, many, next_attempt, waiting
+from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
 from jim.statusdb.record import failures, retryable
@@ -196,6 +196,8 @@ def _sending(view: View, submission: Submission) -> Wait:
         if submission.trouble:
             what, then = f"{what}; JIM cannot look for it: {submission.trouble}", f"JIM tries again in {due}"
         return Wait(f"{name}{what}", then, "submission", submission.updated)
+    if is_unwritten(submission):
+        return unwritten(view, submission, name)
     if submission.tries:
         then = f"JIM runs the batch command again in {due} (try {submission.tries + 1})"
         return Wait(f"{name} failed: {submission.reason}", then, "submission", submission.updated)
@@ -278,11 +280,10 @@ def _after(view: View, state: State) -> str:
 def _in_batch(view: View, local: LocalJob) -> Wait:
     submission = view.store.submission(local.grid, local.submission or 0)
     batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
-    words = QUEUED[local.state][1]
     why = f" ({local.reason})" if local.reason else ""
     vain = local.kind is Kind.NEVER_STARTS
     return Wait(
-        f"{words}{batch_id}{_claim(view, local)}{why}",
+        f"{QUEUED[local.state][1]}{batch_id}{_claim(view, local)}{why}",
         _in_vain(view, f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
         local.witness,
         max(view.seen(), local.updated),

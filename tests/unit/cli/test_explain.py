@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jim.model import Piece, State, Step, Witness
+from jim.model import Kind, Piece, Reason, State, Step, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, explained, sent
 
 KEEPER_ASLEEP = """
@@ -68,7 +68,7 @@ def test_explain_a_request_in_the_inbox(home, tmp_path):
             "JIM ensures that no attempt of it can start, then ends its local jobs as failed",
         ),
         (
-            {"tries": 2, "reason": "qsub: too many jobs", "due": 1012.0},
+            {"tries": 2, "reason": Reason(Kind.NOT_STARTED, words="qsub: too many jobs"), "due": 1012.0},
             "submission 1 (2 local jobs) failed: qsub: too many jobs",
             "JIM runs the batch command again in 12 s (try 3)",
         ),

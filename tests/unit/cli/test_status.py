@@ -2,7 +2,7 @@
 
 import json
 
-from jim.model import State, Step, Witness
+from jim.model import Kind, Reason, State, Step, Witness
 from jim.reading.view import View
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
@@ -73,6 +73,18 @@ def test_status_says_what_makes_ages_grow(home):
     home.beat()
     home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))
     assert home.out("status").endswith(f"\nseen 0 s ago\nthe batch system does not answer: sinfo {EVIL_SHOWN}\n")
+
+
+def test_status_says_that_a_submission_cannot_be_written(home):
+    home.add()
+    home.beat()
+    home.store.intend(1, 1, "jim-1-1", home.store.local_jobs(1, (State.WAITING,)))
+    full = f"[Errno 28] No space left on device: '{EVIL}'"
+    home.store.set_submission(1, 1, reason=Reason(words=full), due=1012.0)
+    shown = full.replace(EVIL, EVIL_SHOWN)
+    assert home.out("status").endswith(f"\nseen 0 s ago\nJIM cannot write what its submissions need: {shown}\n")
+    home.store.set_submission(1, 1, reason=Reason(Kind.NOT_STARTED, words="no sbatch"), tries=1)
+    assert home.out("status").endswith("\nseen 0 s ago\n")
 
 
 def test_status_takes_the_filters_of_the_pages(home):

@@ -135,6 +135,11 @@ def test_arguments_of_a_recovery_file_are_kept_for_the_next_attempt() -> None:
         (Observation(State.FAILED, "m", signal=9), "signal 9", Witness.ACCOUNTING),
         (Observation(State.FAILED, "m", code=1, reason="out of memory"), "out of memory, exit 1", Witness.ACCOUNTING),
         (
+            Observation(State.FAILED, "m", code=72),
+            "exit 72: trouble of the wrapper itself, such as a full disk",
+            Witness.ACCOUNTING,
+        ),
+        (
             Observation(State.RUNNING, "m", word="RUN"),
             "vanished: it started, ended, and left no exit record",
             Witness.CLAIM,
@@ -156,6 +161,11 @@ def test_what_was_put_back_into_the_queue_is_told_whatever_accounting_says() -> 
 @pytest.mark.parametrize(
     ("told", "stuck", "reason"),
     [
+        (
+            Observation(State.FAILED, "m", code=72),
+            "",
+            "lost: exit 72: trouble of the wrapper itself, such as a full disk",
+        ),
         (Observation(State.FAILED, "m", reason="no such directory"), "Eqw: see there", "lost: no such directory"),
         (Observation(State.RUNNING, "m", word="RUN"), "Eqw: see there", "lost: Eqw: see there"),
         (None, "", "lost: left the queue without starting"),

@@ -3,7 +3,10 @@
 import pytest
 
 from jim.errors import BadRequest
+from jim.keeper import handing_over
 from jim.model import State
+from jim.reading import waits
+from jim.reading.view import View
 from jim.request import check
 from jim.request.jdf import parse
 from jim.site.file import Limits
@@ -110,3 +113,45 @@ def test_it_is_true_or_false(value):
 def test_jdf_says_it_too(text, value):
     attributes = parse(f"job_type = executable\nexecutable = /bin/true\n{text}")
     assert check(attributes)[1]["keep_going"] is value
+
+
+def test_a_full_work_disk_is_not_told_as_a_batch_system_that_does_not_answer(world, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "/w/1/s1/jobs")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(handing_over, "prepare_submission", full)
+        grid = world.submit(1)
+        world.go(3, 1.0)
+        world.submit(1, key="another")
+        world.go(20, 5.0)
+        view, job = View(world.site, world.store), world.store.grid_job(grid)
+        assert (world.keeper.health.failures, view.published.trouble.words, world.batch.tasks) == (0, "", {})
+        (told,) = [each for each in waits.of_grid_job(view, job) if "No space" in each.what]
+        words = "[Errno 28] No space left on device: '/w/1/s1/jobs'"
+        assert told.what == f"JIM cannot write what submission 1 (1 local job) needs: {words}"
+        assert told.next.startswith("JIM tries again in ")
+        assert told.next.endswith(
+            f"; see that JIM can write below {world.site.work}, and that there is room on its disk"
+        )
+        assert view.unwritten() == words
+    world.until(lambda: len(world.batch.tasks) == 2, 5.0)
+    assert View(world.site, world.store).unwritten() == ""
+    assert len(world.batch.accepted) == 2
+
+
+def test_on_a_full_work_disk_nothing_else_is_tried_meanwhile(world, monkeypatch):
+    tried = []
+
+    def full(*_, **__):
+        tried.append(world.clock.boot())
+        raise OSError(28, "No space left on device", "/w")
+
+    monkeypatch.setattr(handing_over, "prepare_submission", full)
+    world.submit(1)
+    world.until(lambda: len(tried) == 3)
+    world.submit(1, key="another")
+    world.go(5, 0.0)
+    assert len(tried) == 3
+    world.go(60, 2.0)
+    assert 4 < len(tried) < 15
