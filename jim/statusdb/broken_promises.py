@@ -64,11 +64,13 @@ class BrokenPromises(Chains):
     def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
         """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait.
 
-        Pieces that have only a part of what is replaced are taken back: the new files are cut anew.
+        Pieces that have only a part of what is replaced are taken back: the new files are cut anew. Of several outputs
+        of a piece, each is replaced by those of its own number: all the new ones in each place would be done twice.
         """
         for old, new in successors.items():
+            promised = [each for p in new for each in self.outputs_of(task, p)]
             for output in self.outputs_of(task, old):
-                those = [each.id for p in new for each in self.outputs_of(task, p) if each.stream == output.stream]
+                those = [each.id for each in promised if (each.stream, each.k) == (output.stream, output.k)]
                 for item in self._items_of([output.id]):
                     into = [each.id for each in self._items_of(those) if each.task == item.task]
                     self._replace_item(item, into)
