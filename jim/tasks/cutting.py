@@ -66,10 +66,23 @@ def lfn_of(item: Item) -> str:
     return str(item.record.get("lfn", item.name))
 
 
-def file_of(item: Item, here: frozenset[str], now: float) -> File:
+def names_of(items: Iterable[Item]) -> dict[int, str]:
+    """Return what a splitter calls each item: two items of one file must not be taken for one another."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for each in items:
+        name = lfn_of(each)
+        while name in taken:
+            name = f"{name}#{each.id}"
+        taken.add(name)
+        names[each.id] = name
+    return names
+
+
+def file_of(item: Item, name: str, here: frozenset[str], now: float) -> File:
     """Return an item as a splitter sees it. A file without locations is at this site."""
-    facts = {name: value for name, value in item.record.items() if name != "variables"}
-    told = File.from_record({"lfn": lfn_of(item), "size": item.size, **facts})
+    facts = {fact: value for fact, value in item.record.items() if fact != "variables"}
+    told = File.from_record({"size": item.size, **facts, "lfn": name})
     return told._replace(locations=told.locations or here, age_s=max(0.0, now - item.since))
 
 
@@ -105,8 +118,9 @@ def _place(item: Item) -> frozenset[str]:
 def _cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
     module = find(split["splitter"], site.site.handlers)
     checked = parameters(module, split["parameters"])
-    here, known = frozenset((site.site.name,)), {lfn_of(each): each for each in items}
-    files = tuple(file_of(each, here, pool.now) for each in items)
+    here, names = frozenset((site.site.name,)), names_of(items)
+    known = {names[each.id]: each for each in items}
+    files = tuple(file_of(each, names[each.id], here, pool.now) for each in items)
     storages = {each: (each,) for file in files for each in file.locations}
     work = Subscription(
         files,
@@ -179,9 +193,11 @@ def _lumis(item: int, file: File, mask: Mask) -> Iterator[Part]:
             yield from (Part(item, None, None, first, last, run) for first, last in those)
 
 
-def job_of(record: Mapping[str, Any], items: Mapping[int, Item], site: Site, now: float) -> SplitJob:
-    """Return the job that a stored piece is, with the facts that its files have now."""
+def job_of(
+    record: Mapping[str, Any], items: Mapping[int, Item], names: Mapping[int, str], site: Site, now: float
+) -> SplitJob:
+    """Return the job that a stored piece is, with the facts that its files have now, under these names."""
     here = frozenset((site.site.name,))
-    files = {lfn_of(each): file_of(each, here, now) for each in items.values()}
-    named = {**record, "files": [lfn_of(items[number]) for number in record["files"]]}
+    files = {names[number]: file_of(each, names[number], here, now) for number, each in items.items()}
+    named = {**record, "files": [names[number] for number in record["files"]]}
     return SplitJob.from_record(named, files)

@@ -23,7 +23,7 @@ from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Ended, Item, ItemState, NewPiece, Part, PieceRow, PieceState, Task, TaskState
-from jim.tasks.cutting import job_of, lfn_of, piece_of
+from jim.tasks.cutting import job_of, names_of, piece_of
 from jim.tasks.effects import TaskVerb, gone, to_retry
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
@@ -199,8 +199,10 @@ def _files(
 ) -> Iterator[NewPiece]:
     module = find(split["splitter"], site.site.handlers)
     checked = parameters(module, {**split["parameters"], **given})
-    jobs: list[SplitJob] = [job_of(piece.record, items, site, 0.0) for piece, items, _ in failed]
-    known = {lfn_of(each): each for _, items, _ in failed for each in items.values()}
+    every = {number: each for _, items, _ in failed for number, each in items.items()}
+    names = names_of(every.values())
+    jobs: list[SplitJob] = [job_of(piece.record, items, names, site, 0.0) for piece, items, _ in failed]
+    known = {names[number]: each for number, each in every.items()}
     files = {file.lfn: file for job in jobs for file in job.files}
     storages = {each: (each,) for file in files.values() for each in file.locations}
     recovery = recovery_from({"documents": [document_of(job) for job in jobs]})

@@ -17,7 +17,7 @@ from jim.splitting.files_and_jobs import SplitJob, events_mask
 from jim.statusdb.pieces import as_json, pieces_as_lists
 from jim.statusdb.task_rows import Item, Task, Wave
 from jim.tasks.checks import sample
-from jim.tasks.cutting import file_of, job_of
+from jim.tasks.cutting import file_of, job_of, lfn_of
 from jim.work.parts import steps_around
 from jim.work.pieces import of_task, within_limits
 from jim.work.site_steps import OfEach, take
@@ -106,7 +106,9 @@ def _to_split(request: Attributes, loads: Sequence[Load], split: Mapping[str, An
     if split["splitter"] is None:
         return dict(request)
     here = frozenset((site.site.name,))
-    files = {item.name: file_of(item, here, 0.0).to_record() for each in loads for item in each.items.values()}
+    files = {
+        item.name: file_of(item, lfn_of(item), here, 0.0).to_record() for each in loads for item in each.items.values()
+    }
     told = {"splitter": split["splitter"], "splitter_parameters": split["parameters"]}
     return {**request, **told, "input_files": list(files.values())}
 
@@ -143,7 +145,8 @@ def _job(task: str, load: Load, site: Site) -> SplitJob:
     if "events" in load.record:
         first, count = load.record["events"]
         return SplitJob(0, None, (), events_mask(first, first + count - 1), baggage=told)
-    job = job_of(load.record, load.items, site, 0.0)
+    names = {number: lfn_of(each) for number, each in load.items.items()}  # payloads may be given one name twice
+    job = job_of(load.record, load.items, names, site, 0.0)
     return job._replace(baggage={**job.baggage, **_shared(load.items.values()), **told})
 
 

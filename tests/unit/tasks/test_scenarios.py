@@ -404,6 +404,14 @@ def test_35_a_bad_time_ends_also_if_its_last_pieces_do(ground, tmp_path):
     assert ground.task().outcome == "completed"
 
 
+def test_35_the_end_of_a_bad_time_tries_nothing_again_of_what_a_person_has_dropped(ground, tmp_path):
+    names = five_fail(ground, tmp_path)
+    ground.ask("drop", items=names[:1], reason="it is broken")
+    ground.until_state(TaskState.FINISHED, seconds=60.0)
+    assert ground.done() == dict.fromkeys(names[1:], 1)
+    assert ground.items()[names[0]] == "dropped"
+
+
 def test_35_a_bad_time_goes_on_over_a_pause(ground, tmp_path):
     names = five_fail(ground, tmp_path)
     ground.ask("pause", kill=True)
