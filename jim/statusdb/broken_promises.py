@@ -83,7 +83,7 @@ class BrokenPromises(Chains):
         self.take_back(item.task, [each.p for each in masked])
         for piece in (each for each in holders if each not in masked):
             files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
-            if piece.state is PieceState.WAITING and not files:
+            if not files:  # its work is that of other pieces: a failed one would be tried again with no file
                 self.take_back(item.task, [piece.p])
                 continue
             self.db.execute(
