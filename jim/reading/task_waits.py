@@ -21,6 +21,7 @@ from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import (
+    ANOTHER,
     EMPTY,
     LIVE_TASKS,
     UNPRINTABLE,
@@ -53,6 +54,8 @@ AFTER_TEST = {
     False: "it changes nothing of the task, which finishes only after it; the journal tells how it went",
 }
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
+LOOKED_AGAIN = "it is looked at again; no item changes meanwhile"
+ACCEPT = "; mount it, or say `jim task reopen {name}` if the directory that is there now is meant"
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
 
 
@@ -123,7 +126,8 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             continue
         if source.reason:
             what = f"{what_of(spec)} cannot be looked at: {source.reason}"
-            yield Wait(what, "it is looked at again; no item changes meanwhile", "the first such look", source.since)
+            next_ = LOOKED_AGAIN + (ACCEPT.format(name=task.name) if source.reason.endswith(ANOTHER) else "")
+            yield Wait(what, next_, "the first such look", source.since)
         else:
             next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
             if source.upstream:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from jim.errand import Errand
-from jim.statusdb.task_rows import Item, ItemState, NewItem, Task, TaskState
+from jim.statusdb.task_rows import ANOTHER, Item, ItemState, NewItem, Source, Task, TaskState
 from jim.tasks import pooling
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
@@ -98,12 +98,20 @@ def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     groups = [content["group"]] if "group" in content else [each.grp for each in keeper.store.groups(task.id)]
     for source in keeper.store.sources(task.id):
         if source.kind != "events":
-            keeper.store.set_source(task.id, source.k, closed="")
+            keeper.store.set_source(task.id, source.k, closed="", **_accepted(keeper, source))
     for grp in groups:
         _reopen_group(keeper, task, grp)
         pooling.may_come(keeper, task, grp)
     _go_on(keeper, task)
     return ""
+
+
+def _accepted(keeper: Keeper, source: Source) -> dict[str, str]:
+    """Accept the directory that is there now, if people were told that it is another one; look at it at once."""
+    if not source.reason.endswith(ANOTHER):
+        return {}
+    keeper.workers.forget(("task look", source.task, source.k))
+    return {"device": ""}
 
 
 def _reopen_group(keeper: Keeper, task: Task, grp: str) -> None:

@@ -16,8 +16,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from jim.errors import JimError
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, NewItem
+from jim.tasks.mounted import identity
 from jim.tasks.sources import ALL, Found, group_of
 from jim.tasks.sources.memory import Memory, Seen
 
@@ -40,18 +40,15 @@ def look(
     A group closes if an earlier look has seen its end, and no file of it waits to be stable at this one.
     """
     place = Path(source["directory"])
-    there = place.stat()
-    found = Found(device=f"{there.st_dev}:{there.st_ino}")
-    if device and device != found.device:
-        raise JimError(f"{place} is another directory than before: it may not be mounted")
-    items = list(known)
-    if boot < memory.listed + REST_SECONDS and _is_at_rest(source, memory, there.st_mtime_ns, items):
+    found, mtime = Found(device=identity(place, device)), place.stat().st_mtime_ns
+    items, is_as_before = list(known), device == found.device and boot < memory.listed + REST_SECONDS
+    if is_as_before and _is_at_rest(source, memory, mtime, items):
         return None
     ended = closing(source)  # before the listing: what that shows is in time
     listed = {each.path: each for each in _files(place, source)}
     delayed = _compare(source, memory, listed, items, found, boot)
     found.ended = frozenset(grp for grp in ended & memory.ended if grp not in delayed and not (grp == ALL and delayed))
-    memory.ended, memory.mtimes, memory.listed = ended, (there.st_mtime_ns, memory.mtimes[0]), boot
+    memory.ended, memory.mtimes, memory.listed = ended, (mtime, memory.mtimes[0]), boot
     return found
 
 

@@ -231,7 +231,8 @@ def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
     assert source.since
     told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
     (away,) = [each for each in told if "cannot be looked at" in each.what]
-    assert (away.next, away.seen) == ("it is looked at again; no item changes meanwhile", source.since)
+    assert (away.next.startswith("it is looked at again; no item changes meanwhile"), away.seen) == (True, source.since)
+    assert ("reopen" in away.next) is (how == "another")
     assert ("No such file" in source.reason) if how == "away" else ("another directory" in source.reason)
     if how == "another":
         there.place.rmdir()
@@ -241,6 +242,74 @@ def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
     there.end()
     assert ground.done() == {path: 1}
     assert not ground.store.sources(1)[0].reason
+
+
+def mounted_again(ground, there):
+    """Let a keeper begin that knows the directory under another device number."""
+    ground.go(2)
+    ground.store.set_source(1, 0, device=f"1:{there.place.stat().st_ino}")
+
+
+def device_of(there):
+    told = there.place.stat()
+    return f"{told.st_dev}:{told.st_ino}"
+
+
+def test_15_a_file_system_that_is_mounted_again_may_have_another_device_number(ground):
+    there = Arrival(ground, stable=0)
+    first = there.drop("run1_a.raw")
+    there.wait(10)
+    mounted_again(ground, there)
+    second = there.drop("run1_b.raw")
+    there.wait(20)
+    (source,) = ground.store.sources(1)
+    assert (source.reason, source.device) == ("", device_of(there))
+    there.end()
+    assert ground.done() == {first: 1, second: 1}
+
+
+def test_15_an_empty_directory_on_another_device_may_be_a_mount_point(ground):
+    there = Arrival(ground, stable=0, more="at_once = 0")
+    path = there.drop("run1_a.raw")
+    there.wait(10)
+    mounted_again(ground, there)
+    Path(path).rename(there.place.with_name("away"))
+    there.wait(3600)
+    assert there.states() == {"run1_a.raw": "acquired"}
+    assert ground.store.sources(1)[0].reason == f"{there.place} is another directory than before: it may not be mounted"
+    there.place.with_name("away").rename(path)
+    ground.ask("throttle", at_once=5)
+    there.wait(1000)
+    there.end()
+    assert ground.done() == {path: 1}
+
+
+def another(there):
+    """Put another directory in the place of one."""
+    there.place.rename(f"{there.place}.before")
+    there.place.mkdir()
+
+
+def test_15_reopen_accepts_another_directory_once_that_was_told(ground):
+    there = Arrival(ground, stable=0)
+    first = there.drop("run1_a.raw")
+    there.wait(10)
+    another(there)
+    second = there.drop("run1_b.raw")
+    ground.ask("reopen")  # nobody has told of that directory yet
+    there.wait(600)
+    told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
+    (away,) = [each for each in told if "cannot be looked at" in each.what]
+    assert away.next == (
+        "it is looked at again; no item changes meanwhile; mount it, or say `jim task reopen t` if the directory that "
+        "is there now is meant"
+    )
+    ground.ask("reopen")
+    ground.go(2)
+    (source,) = ground.store.sources(1)
+    assert (source.reason, source.device) == ("", device_of(there))
+    there.end()
+    assert ground.done() == {first: 1, second: 1}
 
 
 def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
