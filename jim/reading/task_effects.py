@@ -72,6 +72,8 @@ def _pause(known: Known, content: Content) -> Told:
 
 
 def _resume(known: Known, _: Content) -> Told:
+    if known.task.state is TaskState.RUNNING:
+        return "stores into the directory that is there now", {}
     words = f"goes on; {how_many(known.pieces(PieceState.READY), 'piece')} ready; {_at_first(known.task)}"
     return words, {"allowance": min(known.task.throttle["first"], known.task.throttle["at_once"])}
 

@@ -54,6 +54,8 @@ AFTER_TEST = {
     False: "it changes nothing of the task, which finishes only after it; the journal tells how it went",
 }
 KEPT_LATER = "mend that, or move away another file of its name; it is tried again, at the latest after ten minutes"
+STORE_BACK = "mount it or put it back; it is tried again, at the latest after ten minutes"
+ACCEPT_STORE = "; or say `jim task resume {name}` if the directory that is there now is meant"
 LOOKED_AGAIN = "it is looked at again; no item changes meanwhile"
 ACCEPT = "; mount it, or say `jim task reopen {name}` if the directory that is there now is meant"
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
@@ -97,6 +99,8 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
 def _kept_later(task: Task, output: Output) -> str:
     """Return what lets an output be kept: what is lost of a completed piece, nobody makes again."""
     lost = output.todo is Todo.STORE and _is_lost(Path(output.place))
+    if not lost and output.todo is Todo.STORE and output.reason.endswith(ANOTHER):
+        return STORE_BACK + (ACCEPT_STORE.format(name=task.name) if task.state is TaskState.RUNNING else "")
     return LOST.format(name=task.name) if lost else KEPT_LATER
 
 

@@ -31,6 +31,11 @@ def pool_of(stream: str) -> str:
     return f"output {stream}"
 
 
+def store_fact(task: int, stream: str) -> str:
+    """Return the name of the fact that says which directory the store of an output pool is."""
+    return f"store {task} {stream}"
+
+
 class Outputs(Pools):
     """The part of a status DB about what pieces of tasks bring."""
 

@@ -11,7 +11,7 @@ from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
 from jim.model import State, Verb
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import ItemState, PieceRow, PieceState, Task, TaskState, Wave
+from jim.statusdb.task_rows import ANOTHER, ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
 
 
 class TaskVerb(StrEnum):
@@ -37,6 +37,7 @@ class TaskVerb(StrEnum):
 
 
 POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
+LOOKED_AT = 1_000  # outputs that wait
 PREFIX = "task:"  # of the target of a wish for a task
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
@@ -52,6 +53,7 @@ class Pool(NamedTuple):
     failed: int  # pieces
     groups: frozenset[str]
     feeds: tuple[str, ...] = ()  # tasks that have not ended
+    another_store: bool = False  # its store is another directory than before, and people were told
     proves_itself: bool = False  # a fed task that nobody has tested, or that has nothing to test yet
 
 
@@ -64,7 +66,15 @@ def pool_of(store: Store, task: Task) -> Pool:
     feeds = tuple(each.name for each in map(store.task, sorted(fed)) if each and each.state not in ENDED)
     nothing = not store.task_counts(task.id, "items").get(ItemState.AVAILABLE)
     is_fed = any(each.upstream for each in store.sources(task.id))
-    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, is_fed and (nothing or not task.tests))
+    proves = is_fed and (nothing or not task.tests)
+    another = bool(in_another_store(store, task))
+    return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, another, proves)
+
+
+def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:
+    """Return outputs that wait because their store is another directory than before."""
+    waiting = store.outputs_in_trouble(task.id, most) if task.streams else []
+    return [each for each in waiting if each.todo is Todo.STORE and each.reason.endswith(ANOTHER)]
 
 
 def paused_by_itself(task: Task) -> bool:
@@ -143,7 +153,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
         TaskVerb.START: (TaskState.CONFIGURED, TaskState.READY),
         TaskVerb.TEST: (TaskState.CONFIGURED, TaskState.READY, TaskState.RUNNING),
         TaskVerb.PAUSE: (TaskState.RUNNING, TaskState.PAUSED),
-        TaskVerb.RESUME: (TaskState.PAUSED,),
+        TaskVerb.RESUME: (TaskState.PAUSED, *((TaskState.RUNNING,) if pool.another_store else ())),
     }
     if verb in needed and state not in needed[TaskVerb(verb)]:
         return f"{name} is {state.value}"

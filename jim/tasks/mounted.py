@@ -9,7 +9,7 @@ from jim.errors import JimError
 from jim.statusdb.task_rows import ANOTHER
 
 
-def identity(place: Path, before: str) -> str:
+def identity(place: Path, before: str, what: str = "") -> str:
     """Return the device and inode of a directory; refuse another one than before, if that is known.
 
     A file system that is mounted again may have another device number, with the same inode. An empty directory on
@@ -19,7 +19,7 @@ def identity(place: Path, before: str) -> str:
     now = f"{there.st_dev}:{there.st_ino}"
     if before in ("", now) or (before.rpartition(":")[2] == str(there.st_ino) and not _is_empty(place)):
         return now
-    raise JimError(f"{place} {ANOTHER}")
+    raise JimError(f"{what}{place} {ANOTHER}")
 
 
 def _is_empty(place: Path) -> bool:

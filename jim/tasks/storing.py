@@ -22,11 +22,13 @@ from jim.evidence import exit_record
 from jim.files import open_regular, sync_directory
 from jim.model import Kind
 from jim.splitting.files_and_jobs import File
+from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
 from jim.tasks import streams
 from jim.tasks.bringing import todo_of
 from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.keeping import Keeper, ask_again, start
+from jim.tasks.mounted import identity
 from jim.tasks.throttle import End
 from jim.tasks.waves import DIGITS
 from jim.workdir.verified import verified
@@ -48,6 +50,7 @@ class Kept(NamedTuple):
 
     output: Output
     place: str = ""
+    store: str = ""  # which directory that is in
     record: Mapping[str, Any] = {}
     trouble: str = ""  # it is tried again
     bad: str = ""  # its piece has failed
@@ -64,22 +67,28 @@ def keep(keeper: Keeper, task: Task) -> float:
     if due > keeper.clock.steady():
         return keeper.clock.boot_at(due)
     outputs = keeper.store.outputs_to_do(task.id, keeper.clock.steady(), AT_ONCE)
-    work = partial(_keep_all, {each["name"]: each for each in task.streams}, task, outputs)
+    pools = {each["name"]: each for each in task.streams}
+    stores = {name: keeper.store.fact(store_fact(task.id, name)) for name in pools}
+    work = partial(_keep_all, pools, stores, task, outputs)
     return start(keeper, Errand(key, work, partial(_kept, keeper, task)))
 
 
-def _keep_all(pools: Mapping[str, Mapping[str, Any]], task: Task, outputs: Sequence[Output]) -> list[Kept]:
+def _keep_all(
+    pools: Mapping[str, Mapping[str, Any]], stores: dict[str, str], task: Task, outputs: Sequence[Output]
+) -> list[Kept]:
     """Read or store outputs. Runs in a worker."""
-    return [_keep(pools[each.stream], task, each) for each in outputs]
+    return [_keep(pools[each.stream], stores, task, each) for each in outputs]
 
 
-def _keep(stream: Mapping[str, Any], task: Task, output: Output) -> Kept:
+def _keep(stream: Mapping[str, Any], stores: dict[str, str], task: Task, output: Output) -> Kept:
     try:
         if output.todo is Todo.READ:
             told = read_about(Path(output.place + stream["about"]))
             return Kept(output, record=told, bad=streams.too_many(stream, output.name, told))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
-        return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)))
+        there = identity(Path(stream["store"]), stores[output.stream], "store ")
+        stores[output.stream] = there
+        return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)), store=there)
     except Bad as error:
         return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
     except OSError as error:
@@ -187,6 +196,8 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
         _end(keeper, task, Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT))
     elif output.todo is Todo.STORE:
         keeper.store.is_stored(output, kept.place)
+        if keeper.store.fact(store_fact(task.id, output.stream)) != kept.store:
+            keeper.store.set_fact(store_fact(task.id, output.stream), kept.store)
     else:
         stream = next(each for each in task.streams if each["name"] == output.stream)
         keeper.store.set_output(output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0)

@@ -9,10 +9,21 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import UnknownJob
+from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
 from jim.tasks.connecting import in_order
-from jim.tasks.effects import PREFIX, TaskVerb, gone, paused_by_itself, pool_of, refusal, to_retry, written
+from jim.tasks.effects import (
+    PREFIX,
+    TaskVerb,
+    gone,
+    in_another_store,
+    paused_by_itself,
+    pool_of,
+    refusal,
+    to_retry,
+    written,
+)
 from jim.tasks.ending import prefer
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
@@ -125,9 +136,19 @@ def _end_waves(keeper: Keeper, task: Task, ending: str) -> None:
 
 
 def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
-    """Let a task go on; its allowance begins anew."""
+    """Let a task go on; its allowance begins anew. Of one that runs, accept the directory that its store is now."""
+    if task.state is TaskState.RUNNING:
+        _accept_stores(keeper, task)
+        return
     anew = resumed(read(task.throttle))._asdict()
     keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=anew)
+
+
+def _accept_stores(keeper: Keeper, task: Task) -> None:
+    """Store into the directories that are there now, as a person who was told of them wants it."""
+    for each in in_another_store(keeper.store, task, most=-1):
+        keeper.store.set_fact(store_fact(task.id, each.stream), "")
+        keeper.store.set_output(each.id, reason="", tries=0, due=0)
 
 
 def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:

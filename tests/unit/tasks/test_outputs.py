@@ -264,6 +264,87 @@ def test_a_store_that_is_away_is_named_and_so_is_a_file_that_was_changed(ground,
     assert {each.rpartition(": ")[0] for each in _told(ground)} == set(map(str, left))
 
 
+def half_stored(ground, store):
+    """Store the output of one of two pieces."""
+    ground.start(text(store, many=4))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.begin()
+    ground.end_one("1", 1)
+    ground.until(lambda: ground.counts("output gen").get("stored") == 1)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_another_directory_in_place_of_a_store_is_never_filled(ground, store, restarts):
+    half_stored(ground, store)
+    store.rename(store.with_name("mounted"))
+    store.mkdir()
+    if restarts:
+        ground.restart()
+    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    why = f"store {store} is another directory than before: it may not be mounted"
+    assert _told(ground) == {why}
+    told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
+    (next_,) = [each.next for each in told if each.what == f"output gen of piece t/1 is not stored: {why}"]
+    assert next_ == (
+        "mount it or put it back; it is tried again, at the latest after ten minutes; or say `jim task resume t` if "
+        "the directory that is there now is meant"
+    )
+    ground.go(5, 100.0)
+    assert stored(store) == {}
+    assert ground.task().state is TaskState.RUNNING
+    store.rmdir()
+    store.with_name("mounted").rename(store)
+    ground.until(lambda: ground.task().state is TaskState.FINISHED, seconds=100.0)
+    assert stored(store) == {"t-0000000-1.dat": "1 to 2\n", "t-0000001-3.dat": "3 to 4\n"}
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_store_that_is_mounted_again_may_have_another_device_number(ground, store, is_empty):
+    half_stored(ground, store)
+    ground.store.set_fact("store 1 gen", f"1:{store.stat().st_ino}")
+    if is_empty:
+        (store / "t-0000000-1.dat").rename(store.with_name("away"))
+        ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+        assert stored(store) == {}
+        store.with_name("away").rename(store / "t-0000000-1.dat")
+    ground.until_state(TaskState.FINISHED, seconds=100.0)
+    assert sorted(stored(store)) == ["t-0000000-1.dat", "t-0000001-3.dat"]
+    assert ground.store.fact("store 1 gen") == f"{store.stat().st_dev}:{store.stat().st_ino}"
+
+
+def test_resume_lets_a_running_task_store_into_another_directory(ground, store):
+    half_stored(ground, store)
+    ground.ask("resume")
+    assert ground.journal()[-1] == "resume changes nothing: t is running"
+    store.rename(store.with_name("old"))
+    store.mkdir()
+    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    before = ground.task().throttle
+    ground.ask("resume")
+    assert ground.task().throttle == before
+    ground.until_state(TaskState.FINISHED)
+    assert stored(store) == {"t-0000001-3.dat": "3 to 4\n"}
+
+
+def test_resume_of_a_paused_task_accepts_no_other_directory(ground, store):
+    half_stored(ground, store)
+    store.rename(store.with_name("mounted"))
+    store.mkdir()
+    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    ground.ask("pause")
+    ground.ask("resume")  # as `jim task resume --all` does after the machine was off
+    ground.go(5, 100.0)
+    assert stored(store) == {}
+
+
+def test_what_is_known_of_a_store_goes_with_its_task(ground, store):
+    half_stored(ground, store)
+    ground.until_state(TaskState.FINISHED)
+    assert ground.store.fact("store 1 gen")
+    ground.ask("remove")
+    assert ground.store.fact("store 1 gen") == ""
+
+
 def _told(ground):
     return {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
 
