@@ -19,9 +19,8 @@ from jim.reading.task_undone import MAY_RETRY, undone
 from jim.reading.tasks import facts, local_job_of
 from jim.reading.view import View
 from jim.statusdb.asked import PiecesAsked
-from jim.statusdb.outputs import pool_of
+from jim.statusdb.outputs import another_fact, pool_of
 from jim.statusdb.task_rows import (
-    ANOTHER,
     EMPTY,
     LIVE_TASKS,
     UNPRINTABLE,
@@ -91,15 +90,15 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
     some = view.store.outputs_in_trouble(task.id, TROUBLES + 1)
     for each in some[:TROUBLES]:
-        yield Wait(trouble(task, each), _kept_later(task, each), STORED)
+        yield Wait(trouble(task, each), _kept_later(view, task, each), STORED)
     if len(some) > TROUBLES:
         yield Wait("more outputs cannot be kept", "they are tried again", STORED)
 
 
-def _kept_later(task: Task, output: Output) -> str:
+def _kept_later(view: View, task: Task, output: Output) -> str:
     """Return what lets an output be kept: what is lost of a completed piece, nobody makes again."""
     lost = output.todo is Todo.STORE and _is_lost(Path(output.place))
-    if not lost and output.todo is Todo.STORE and output.reason.endswith(ANOTHER):
+    if not lost and output.todo is Todo.STORE and view.store.fact(another_fact(task.id, output.stream)):
         return STORE_BACK + (ACCEPT_STORE.format(name=task.name) if task.state is TaskState.RUNNING else "")
     return LOST.format(name=task.name) if lost else KEPT_LATER
 
@@ -130,7 +129,9 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             continue
         if source.reason:
             what = f"{what_of(spec)} cannot be looked at: {source.reason}"
-            next_ = LOOKED_AGAIN + (ACCEPT.format(name=task.name) if source.reason.endswith(ANOTHER) else "")
+            next_ = LOOKED_AGAIN + (
+                ACCEPT.format(name=task.name) if view.store.fact(another_fact(task.id, source.k)) else ""
+            )
             yield Wait(what, next_, "the first such look", source.since)
         else:
             next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
@@ -260,7 +261,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
         yield Wait(f"it is {piece.state.value}{why}", _after(view, task, piece, local), STORED)
     for output in view.store.outputs_of(task.id, piece.p):
         if output.todo and output.reason:
-            yield Wait(trouble(task, output), _kept_later(task, output), STORED)
+            yield Wait(trouble(task, output), _kept_later(view, task, output), STORED)
 
 
 def _after(view: View, task: Task, piece: PieceRow, local: str) -> str:

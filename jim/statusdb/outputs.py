@@ -36,6 +36,11 @@ def store_fact(task: int, stream: str) -> str:
     return f"store {task} {stream}"
 
 
+def another_fact(task: int, what: str | int) -> str:
+    """Return the name of the fact that the store of an output pool, or the directory of a source, is another one."""
+    return f"another {task} {what}" if isinstance(what, str) else f"another {task} source {what}"
+
+
 class Outputs(Pools):
     """The part of a status DB about what pieces of tasks bring."""
 

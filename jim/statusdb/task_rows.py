@@ -133,7 +133,6 @@ class Task(NamedTuple):
 
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
 UNPRINTABLE = "its name has characters that cannot be printed"
-ANOTHER = "is another directory than before: it may not be mounted"  # how the reason of a source or an output ends
 
 
 class Source(NamedTuple):

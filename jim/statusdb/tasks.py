@@ -149,7 +149,8 @@ class Tasks(Connected):
             self.db.execute(FORGET_OUTPUTS, (number, number))
             for table in OF_TASK:
                 self.db.execute(f"DELETE FROM {table} WHERE task = ?", (number,))
-            self.db.execute("DELETE FROM meta WHERE name GLOB ?", (f"store {number} *",))
+            for fact in ("store", "another"):
+                self.db.execute("DELETE FROM meta WHERE name GLOB ?", (f"{fact} {number} *",))
             self.db.execute("DELETE FROM task WHERE id = ?", (number,))
             self._shows_tasks_anew = True
 

@@ -11,7 +11,8 @@ from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
 from jim.model import State, Verb
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import ANOTHER, ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
+from jim.statusdb.outputs import another_fact
+from jim.statusdb.task_rows import ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
 
 
 class TaskVerb(StrEnum):
@@ -74,7 +75,7 @@ def pool_of(store: Store, task: Task) -> Pool:
 def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:
     """Return outputs that wait because their store is another directory than before."""
     waiting = store.outputs_in_trouble(task.id, most) if task.streams else []
-    return [each for each in waiting if each.todo is Todo.STORE and each.reason.endswith(ANOTHER)]
+    return [each for each in waiting if each.todo is Todo.STORE and store.fact(another_fact(task.id, each.stream))]
 
 
 def paused_by_itself(task: Task) -> bool:

@@ -18,6 +18,7 @@ from jim.tasks import kept, pooling
 from jim.tasks.closing import Ends
 from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
+from jim.tasks.mounted import AnotherDirectory, note
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.memory import Memory
 
@@ -165,6 +166,7 @@ def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends
         return  # it was removed, or replaced, while a worker looked
     if found is None:
         keeper.store.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
+        note(keeper.store, task.id, source.k, another=False)
         return
     some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
@@ -203,6 +205,7 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
     waits = _waits(found.unstable)
     told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
     keeper.store.set_source(task.id, source.k, device=found.device, **told)
+    note(keeper.store, task.id, source.k, another=False)
     if found.closed:
         keeper.store.note_task(task.id, "source closed", source.kind)
     if ALL in found.ended and not keeper.store.sources(task.id)[source.k].closed:
@@ -234,6 +237,7 @@ def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException)
     words = _words(error, task.spec["source"][source.k])
     since = source.since or keeper.clock.utc()
     keeper.store.set_source(task.id, source.k, reason=words, since=since)
+    note(keeper.store, task.id, source.k, isinstance(error, AnotherDirectory))
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)
 
 

@@ -6,7 +6,12 @@ import os
 from pathlib import Path
 
 from jim.errors import JimError
-from jim.statusdb.task_rows import ANOTHER
+from jim.statusdb.contract import Store
+from jim.statusdb.outputs import another_fact
+
+
+class AnotherDirectory(JimError):
+    """A directory is another one than before. A person may accept that."""
 
 
 def identity(place: Path, before: str, what: str = "") -> str:
@@ -19,7 +24,14 @@ def identity(place: Path, before: str, what: str = "") -> str:
     now = f"{there.st_dev}:{there.st_ino}"
     if before in ("", now) or (before.rpartition(":")[2] == str(there.st_ino) and not _is_empty(place)):
         return now
-    raise JimError(f"{what}{place} {ANOTHER}")
+    raise AnotherDirectory(f"{what}{place} is another directory than before: it may not be mounted")
+
+
+def note(store: Store, task: int, what: str | int, another: bool) -> None:
+    """Record whether a store, or the directory of a source, is another one than before."""
+    name, value = another_fact(task, what), "1" if another else ""
+    if store.fact(name) != value:
+        store.set_fact(name, value)
 
 
 def _is_empty(place: Path) -> bool:

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from jim.errand import Errand
-from jim.statusdb.task_rows import ANOTHER, Item, ItemState, NewItem, Source, Task, TaskState
+from jim.statusdb.outputs import another_fact
+from jim.statusdb.task_rows import Item, ItemState, NewItem, Source, Task, TaskState
 from jim.tasks import pooling
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
@@ -108,7 +109,7 @@ def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
 
 def _accepted(keeper: Keeper, source: Source) -> dict[str, str]:
     """Accept the directory that is there now, if people were told that it is another one; look at it at once."""
-    if not source.reason.endswith(ANOTHER):
+    if not keeper.store.fact(another_fact(source.task, source.k)):
         return {}
     keeper.workers.forget(("task look", source.task, source.k))
     return {"device": ""}

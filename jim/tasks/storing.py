@@ -28,7 +28,7 @@ from jim.tasks import streams
 from jim.tasks.bringing import todo_of
 from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.keeping import Keeper, ask_again, start
-from jim.tasks.mounted import identity
+from jim.tasks.mounted import AnotherDirectory, identity, note
 from jim.tasks.throttle import End
 from jim.tasks.waves import DIGITS
 from jim.workdir.verified import verified
@@ -53,6 +53,7 @@ class Kept(NamedTuple):
     store: str = ""  # which directory that is in
     record: Mapping[str, Any] = {}
     trouble: str = ""  # it is tried again
+    another: bool = False  # its store is another directory than before
     bad: str = ""  # its piece has failed
 
 
@@ -95,7 +96,7 @@ def _keep(stream: Mapping[str, Any], stores: dict[str, str], task: Task, output:
         place = output.place + stream["about"] if output.todo is Todo.READ else stream["store"]
         return Kept(output, trouble=f"{place}: {in_words(error)}")
     except JimError as error:
-        return Kept(output, trouble=str(error))
+        return Kept(output, trouble=str(error), another=isinstance(error, AnotherDirectory))
 
 
 def read_about(path: Path) -> dict[str, Any]:
@@ -190,6 +191,8 @@ def _kept(keeper: Keeper, task: Task, kept: Sequence[Kept]) -> None:
 def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
     """Record what has become of one output."""
     output = kept.output
+    if output.todo is Todo.STORE:
+        note(keeper.store, task.id, output.stream, kept.another)
     if kept.trouble:
         _in_trouble(keeper, task, output, kept.trouble)
     elif kept.bad:
