@@ -236,8 +236,9 @@ class Daemon:
         marks = processes.marked(self.identity)
         left |= {(process, key) for process, key in marks if key not in self.mains}
         strangers = self.belongings.of_nobody(self.mains, marks)
-        processes.strike([process for process, _ in left], signal.SIGKILL)
-        processes.strike(strangers, signal.SIGKILL)
+        doomed = {process for process, _ in left} | strangers
+        processes.strike(doomed, signal.SIGSTOP)  # or a shell that waits for another one of them goes on as that dies
+        processes.strike(doomed, signal.SIGKILL)
         cost = SWEEP_SHARE * (time.process_time() - began)
         self.next_sweep = self.clock.boot() + min(max(cost, LEAST_SWEEP_SECONDS), MOST_SWEEP_SECONDS)
         # A stranger may belong to any ended task, so it delays all of them, but once: after a KILL it no longer runs.

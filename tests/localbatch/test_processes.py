@@ -45,6 +45,17 @@ def test_nothing_of_a_task_outlives_it(served, escape):
     assert served.ended(other)[1] == ("ended", 0, None, "")
 
 
+ALL_READY = "until [ $(ls | grep -c '^ready') = 20 ]; do sleep 0.02; done"
+
+
+def test_nothing_that_a_task_leaves_goes_on_as_another_part_of_it_dies(served):
+    waits = "setsid sh -c 'sleep 60 & : >ready.$n; wait; : >$n.went-on'"
+    numbers = " ".join(map(str, range(20)))
+    job = served.submit(f"for n in {numbers}; do export n; ({waits} &); done\n{ALL_READY}")
+    assert served.ended(job)[1] == ("ended", 0, None, "")
+    assert list(served.home.glob("*.went-on")) == []
+
+
 @pytest.mark.parametrize(
     "escape",
     [
