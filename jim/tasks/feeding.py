@@ -132,18 +132,18 @@ def cut_short(keeper: Keeper, task: Task) -> str:
     if any(each is None for each, _ in feeders):  # removed since: what was found when the task ended before still holds
         return "".join(each.reason for each in keeper.store.task_lines(task.id, (TaskState.FINISHED,), 1))
     short = (_cut_short(keeper, task, each, source) for each, source in feeders if each)
-    return "; ".join(filter(None, short))
+    return "; ".join(dict.fromkeys(filter(None, short)))
 
 
 def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str:
-    """Return what one task has not brought; of broken promises, pieces have told that wait for them."""
+    """Return what a task has not brought, or lacked itself; of broken promises, pieces that wait for them tell."""
     lacking = 0 if fed.spec["source"][source.k]["promises"] else _broken(keeper, source)
     if upstream.state in OVER and (lacking or not _is_whole(keeper, fed, upstream, source)):
         return f"task {upstream.name} was cancelled before all of it was there"
+    if not lacking:
+        return cut_short(keeper, upstream)
     files = "1 file" if lacking == 1 else f"{lacking:,} files"
-    return (
-        f"{files} of {upstream.name}.{source.stream} {'was' if lacking == 1 else 'were'} not brought" if lacking else ""
-    )
+    return f"{files} of {upstream.name}.{source.stream} {'was' if lacking == 1 else 'were'} not brought"
 
 
 def give_up(keeper: Keeper, task: Task) -> None:

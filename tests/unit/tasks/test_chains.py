@@ -453,7 +453,7 @@ def test_a_fed_task_that_a_person_has_closed_goes_on_when_more_comes(ground):
 @pytest.mark.parametrize("promises", [False, True])
 def test_a_fed_task_that_lacks_what_has_failed_has_not_simply_completed(ground, promises):
     ground.create(ground.text(events=8, files=1, promises=promises, broken="fail"))
-    for name in ("gen", "reco"):
+    for name in ("gen", "reco", "merge"):
         ground.ask("start", name, untested=True)
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin()
@@ -462,11 +462,19 @@ def test_a_fed_task_that_lacks_what_has_failed_has_not_simply_completed(ground, 
     assert ground.task("reco").outcome == "with failures"
     if promises:
         return  # its own piece has failed
-    assert ground.task("reco").reason == "1 file of gen.gen was not brought"
+    lacks = "1 file of gen.gen was not brought"
+    assert _ends(ground) == {"reco": ("with failures", lacks), "merge": ("with failures", lacks)}
     ground.ask("retry", "gen")
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"completed": 4})
-    ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
-    assert (ground.task("reco").outcome, ground.task("reco").reason) == ("completed", "")
+    assert _ends(ground) == {"reco": ("completed", ""), "merge": ("completed", "")}
+    assert ground.merged() == list(range(1, 9))
+
+
+def _ends(ground):
+    """Wait until the tasks that are fed have finished; return their outcomes and what they lack."""
+    fed = ("reco", "merge")
+    ground.until(lambda: ground.work() or all(ground.task(each).state is TaskState.FINISHED for each in fed))
+    return {each: (ground.task(each).outcome, ground.task(each).reason) for each in fed}
 
 
 def test_a_fed_task_whose_first_piece_fails_pauses_by_itself(ground):
