@@ -176,6 +176,9 @@ def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 
 def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
+    """Let a task end; what could not be stored is tried once more, and then given up."""
+    for each in keeper.store.outputs_in_trouble(task.id, -1):
+        keeper.store.set_output(each.id, due=0)
     keeper.store.set_task(task.id, state=TaskState.CANCELLING, outcome="", reason="")
     _end_waves(keeper, task, BY_CANCEL)
 

@@ -378,6 +378,19 @@ def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, st
     assert whole([(1, 2)], 1, 2)
 
 
+def test_a_cancel_waits_for_no_late_try_of_a_store(ground, store):
+    ground.start(text(store))
+    ground.until(lambda: len(ground.batch.tasks) == 6)
+    (store / "t-0000000-1.dat").write_text("another's")
+    ground.begin()
+    ground.batch.finish("1", 1, files=[("1.dat", b"x")], extra=f"file 1 {X} 1.dat\n")
+    ground.until(lambda: any(each.tries > 6 for each in ground.store.outputs_in_trouble(ground.task().id, 9)), 60.0)
+    ground.ask("cancel")
+    began = ground.clock.steady()
+    ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=5.0)
+    assert ground.clock.steady() - began < 300, "the next try was due ten minutes after the last"
+
+
 X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
 
 
