@@ -14,8 +14,8 @@ class AnotherDirectory(JimError):
     """A directory is another one than before. A person may accept that."""
 
 
-def identity(place: Path, before: str, what: str = "") -> str:
-    """Return the device and inode of a directory; refuse another one than before, if that is known.
+def identity(place: Path, before: str, name: str) -> str:
+    """Return the device and inode of a directory, called `name`; refuse another one than before, if that is known.
 
     A file system that is mounted again may have another device number, with the same inode. An empty directory on
     another device may still be a mount point.
@@ -24,7 +24,7 @@ def identity(place: Path, before: str, what: str = "") -> str:
     now = f"{there.st_dev}:{there.st_ino}"
     if before in ("", now) or (before.rpartition(":")[2] == str(there.st_ino) and not _is_empty(place)):
         return now
-    raise AnotherDirectory(f"{what}{place} is another directory than before: it may not be mounted")
+    raise AnotherDirectory(f"{name} is another directory than before: it may not be mounted")
 
 
 def note(store: Store, task: int, what: str | int, another: bool) -> None:

@@ -87,7 +87,7 @@ def _keep(stream: Mapping[str, Any], stores: dict[str, str], task: Task, output:
             told = read_about(Path(output.place + stream["about"]))
             return Kept(output, record=told, bad=streams.too_many(stream, output.name, told))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
-        there = identity(Path(stream["store"]), stores[output.stream], "store ")
+        there = identity(Path(stream["store"]), stores[output.stream], f"store {stream['store']}")
         stores[output.stream] = there
         return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)), store=there)
     except Bad as error:

@@ -40,7 +40,7 @@ def look(
     A group closes if an earlier look has seen its end, and no file of it waits to be stable at this one.
     """
     place = Path(source["directory"])
-    found, mtime = Found(device=identity(place, device)), place.stat().st_mtime_ns
+    found, mtime = Found(device=identity(place, device, "it")), place.stat().st_mtime_ns
     items, is_as_before = list(known), device == found.device and boot < memory.listed + REST_SECONDS
     if is_as_before and _is_at_rest(source, memory, mtime, items):
         return None

@@ -276,7 +276,7 @@ def test_15_an_empty_directory_on_another_device_may_be_a_mount_point(ground):
     Path(path).rename(there.place.with_name("away"))
     there.wait(3600)
     assert there.states() == {"run1_a.raw": "acquired"}
-    assert ground.store.sources(1)[0].reason == f"{there.place} is another directory than before: it may not be mounted"
+    assert ground.store.sources(1)[0].reason == "it is another directory than before: it may not be mounted"
     there.place.with_name("away").rename(path)
     ground.ask("throttle", at_once=5)
     there.wait(1000)
