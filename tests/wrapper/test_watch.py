@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -216,6 +217,51 @@ def test_a_payload_seen_below_its_parent_belongs_to_the_attempt_whatever_it_has_
     until((place.here / "gone.1").exists, 20)
     pid = int(up.read_text())
     assert not psutil.pid_exists(pid) or is_zombie(pid)
+
+
+def unsigned(place: Site) -> str:
+    """Give what a shell starts such a process with, and waits until the toucher has told of it."""
+    script = "; ".join(LEAVES_ALL.format(up=str(place.here / "up")).strip().splitlines())
+    start_it = shlex.join(["/usr/bin/env", "-i", *python(script)])
+    return f'{start_it} & until grep -qsx "$! [0-9]*" {place.here}/known.1.*; do sleep 0.05; done'
+
+
+def unsigned_lives(place: Site) -> bool:
+    with contextlib.suppress(OSError):
+        return not is_zombie(int(place.file("up")))
+    return False
+
+
+def test_what_the_toucher_saw_below_a_failed_payload_does_not_meet_the_next_attempt(place: Site) -> None:
+    place.jobs(*sh(f"{unsigned(place)}; kill -KILL $$"), facts=("touch 1",))
+    assert place.start().wait(20) == 1
+    assert not unsigned_lives(place)
+    assert place.record()["signal"] == "9"
+
+
+def test_a_toucher_knows_what_the_one_before_saw(place: Site) -> None:
+    process = start(place, *sh(f"({unsigned(place)}); {BUSY}"))
+    (told,) = place.here.glob("toucher.1.*")
+    first = told.read_text()
+    os.kill(int(first.split()[1]), signal.SIGKILL)
+    until(lambda: told.read_text() not in ("", first))
+    wait_for_touches(place.here / "claim.1", 3)
+    assert unsigned_lives(place)
+    process.kill()
+    until((place.here / "gone.1").exists, 20)
+    assert not unsigned_lives(place)
+
+
+@pytest.mark.parametrize(("told", "lives"), [("{b}\nend", False), ("{b}", True), ("{b}0\nend", True), ("end", True)])
+def test_only_a_whole_list_of_what_was_seen_counts_and_births_in_it(place: Site, told: str, lives: bool) -> None:
+    stranger = subprocess.Popen(["/bin/sleep", "99"], cwd="/", env={}, start_new_session=True)
+    birth = Path(f"/proc/{stranger.pid}/stat").read_text().split()[21]
+    (place.here / "list").write_text(told.format(b=f"{stranger.pid} {birth}") + "\n")
+    place.jobs(*sh("for c in ../c.*; do cp ../list ../known.1.${c#../c.}; done; exit 3"))
+    assert place.start().wait(20) == 1
+    assert (stranger.poll() is None) == lives
+    stranger.kill()
+    stranger.wait()
 
 
 def test_a_payload_that_ends_after_its_wrapper_was_killed_is_not_done_twice(place: Site) -> None:
