@@ -107,6 +107,39 @@ def test_a_warning_while_the_record_is_written(site: Site) -> None:
     assert site.record()["reason"] == "-"
 
 
+DEAF = f"trap '' TERM; : >deaf; exec {sys.executable} -S -c 'import time; time.sleep(50)'"
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_is_deaf_to_a_warning_does_not_outlive_the_record(site: Site, code: int) -> None:
+    """The batch system may warn, and then kill, the wrapper's group only."""
+    site.path = f"{site.path}:{os.defpath}"
+    site.jobs(*sh(f'trap "exit {code}" TERM; setsid sh -c "{DEAF}" & until [ -e deaf ]; do sleep 0.02; done; {STAY}'))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    os.killpg(process.pid, signal.SIGTERM)
+    until((site.here / "exit.1").exists)
+    assert left(site) == set()
+    assert process.wait(10) == code
+    assert site.record()["code"] == str(code)
+    assert code == 0 or site.record()["reason"] == "signal TERM from the batch system"
+
+
+def test_a_wrapper_killed_meanwhile_has_its_toucher_end_the_rest(slow_site: Site) -> None:
+    site = slow_site
+    site.path = f"{site.path}:{os.defpath}"
+    leader = "read -r _ _ _ _ _ leader _ </proc/self/stat"
+    site.fake("grep", f'mkdir {site.root}/hurt 2>/dev/null && {{ {leader}; kill -9 $leader; }}; exec $real "$@"')
+    site.jobs(*sh(f'setsid sh -c "{DEAF}" & until [ -e deaf ]; do sleep 0.02; done; {STAY}'), facts=("touch 1",))
+    process = site.start()
+    toucher_of(site)
+    process.terminate()
+    assert process.wait(10) == -signal.SIGKILL
+    until((site.here / "exit.1").exists)
+    assert left(site) == set()
+    assert (site.record()["signal"], site.record()["reason"]) == ("15", "signal TERM from the batch system")
+
+
 SAVES = "trap 'echo saved; echo recoverable --from=7 >$JIM_RECOVERY; exit 3' TERM; " + STAY
 
 
