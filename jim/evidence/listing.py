@@ -48,7 +48,8 @@ class Compared:
     # Submissions whose answer was lost: their batch ids.
     found: dict[tuple[int, int], str] = field(default_factory=dict)
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, although their attempt has ended
-    # Batch ids and marks of missing attempts of which the listing shows nothing.
+    # Batch ids and names that the listing shows, and those batch ids and marks of missing attempts that are not shown.
+    shown: frozenset[tuple[str, str]] = frozenset()
     unseen: frozenset[tuple[str, str]] = frozenset()
     stuck: dict[Key, str] = field(default_factory=dict)  # why some missing attempts could not start and stay listed
     in_vain: dict[Key, str] = field(default_factory=dict)  # why some attempts in the queue can never start
@@ -125,11 +126,16 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     return result
 
 
-def unseen(compared: Compared, listing: Listing, width: int) -> frozenset[tuple[str, str]]:
+def shown(listing: Listing, width: int) -> frozenset[tuple[str, str]]:
+    """Return the batch ids that a listing shows, with the names of their jobs as far as all listings show them."""
+    names = {(id_, seen.mark) for (id_, _), seen in listing.items()}
+    return frozenset((id_, name[:width]) for id_, name in names)
+
+
+def unseen(compared: Compared, width: int) -> frozenset[tuple[str, str]]:
     """Return the batch ids that may now belong to other jobs: the listing shows none of JIM's under them."""
-    shown = {(id_, seen.mark[:width]) for (id_, _), seen in listing.items()}
     missing = {(each.batch_id, each.mark) for each in compared.missing.values()}
-    return frozenset((id_, mark) for id_, mark in missing if (id_, mark[:width]) not in shown)
+    return frozenset((id_, mark) for id_, mark in missing if (id_, mark[:width]) not in compared.shown)
 
 
 def _note(seen: Observation) -> Note:

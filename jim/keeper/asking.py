@@ -15,10 +15,11 @@ from functools import cache, partial
 
 from jim.errand import Errand
 from jim.errors import BatchError
-from jim.evidence.listing import PENDING, Compared, Doubt, compare, unseen
+from jim.evidence.listing import PENDING, Compared, Doubt, compare, shown, unseen
 from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
 from jim.keeper import arrivals
+from jim.keeper.doubts import Listed
 from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import Keeper
 from jim.keeper.looking_up import LOST, adopt
@@ -67,8 +68,8 @@ def _ask(keeper: Keeper) -> Compared:
         live = list(store.live())  # before the listing: an attempt sent meanwhile must not look absent
         listing = keeper.channel.listing()
         compared = compare(listing, live, keeper.adapter.name_length)
-        if compared.missing:
-            compared.unseen = unseen(compared, listing, keeper.adapter.name_length)
+        compared.shown = shown(listing, keeper.adapter.name_length)
+        compared.unseen = unseen(compared, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
             compared.leftovers = list(_leftovers(keeper, store, listing, live))
@@ -129,7 +130,8 @@ class _Senders:
 def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
     """Take in a compared listing."""
     keeper.store.set_fact("seen", keeper.health.seen)
-    keeper.doubts.listed = keeper.doubts.listed._replace(unseen=compared.unseen, in_vain=compared.in_vain)
+    at = keeper.doubts.listed.at
+    keeper.doubts.listed = Listed(at, compared.shown, compared.unseen, compared.in_vain)
     with keeper.store.transaction():
         for grid, k in compared.confirmed:
             keeper.store.set_submission(grid, k, state=SubmissionState.CONFIRMED)

@@ -19,6 +19,7 @@ class Listed(NamedTuple):
     """The last good listing."""
 
     at: float = 0.0  # when the listing was asked for; 0: there was none yet
+    shown: frozenset[tuple[str, str]] = frozenset()  # batch ids with the names of their jobs, as far as these are told
     unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks that the listing does not show
     in_vain: Mapping[Key, str] = {}  # attempts in the queue that can never start, and the batch system's words
 

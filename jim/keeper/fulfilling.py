@@ -156,7 +156,7 @@ def _end(keeper: Keeper, live: Sequence[Live], others: Others) -> str:
     said = _end_in_queue(keeper, list(ours))
     if untold:
         raise untold[0]
-    require_no_doubt(others)
+    require_no_doubt(left_out)
     return said
 
 

@@ -223,3 +223,33 @@ def test_what_took_its_claim_under_an_id_that_another_has_is_not_ended_by_that(g
     gateway.wish("cancel", "2")
     gateway.go(10, 20.0)
     assert not [mark for mark in cancelled(gateway) if "-3-" in mark]
+
+
+def twice_claimed(gateway):
+    """Let grid job 2 run under another id than the stored one, and let grid job 3 be given that; return its tasks."""
+    gateway.liar.lies["submit"].append(Lie("twice"))
+    gateway.submit(1, key="twice")
+    gateway.until(lambda: gateway.store.counts(2).get(State.SUBMITTED) == 1)
+    gateway.nodes.report(gateway.nodes.start(max(gateway.engine.tasks.values(), key=lambda each: each.job.id)))
+    gateway.go(2, 6.0)
+    gateway.engine.forget()
+    gateway.submit(1, key="another")
+    gateway.until(lambda: gateway.store.counts(3).get(State.SUBMITTED) == 1)
+    return [task for task in gateway.engine.tasks.values() if "-3-" in task.mark]
+
+
+def test_a_listing_that_omits_another_s_job_does_not_tell_that_its_id_is_free(gateway):
+    (other,) = twice_claimed(gateway)
+    gateway.nodes.report(gateway.nodes.start(other))
+    gateway.go(2, 6.0)
+    id_ = gateway.store.submissions("recorded", "confirmed", grid=3)[0].batch_id
+    words = f"another submission has got batch job {id_}, too"
+    gateway.liar.lies["ask"] = [Lie("none")] * 6
+    gateway.go(1, 6.0)
+    gateway.wish("cancel", "2")
+    gateway.go(3, 6.0)
+    assert words in explained(gateway, 2)
+    gateway.go(10, 20.0)
+    assert not [mark for mark in cancelled(gateway) if "-3-" in mark]
+    assert gateway.store.counts(3) == {State.RUNNING: 1}
+    assert words not in explained(gateway, 2)
