@@ -21,6 +21,7 @@ from tests.wrapper.worker import (
     living,
     ours,
     pack,
+    processes_of,
     python,
     sh,
     toucher_of,
@@ -177,10 +178,41 @@ def test_only_who_writes_into_the_directory_belongs_to_the_attempt(place: Site, 
     assert (person.wait(20) == 0) == (mode == "r")
 
 
-def test_what_a_good_payload_leaves_is_left_to_the_batch_system(place: Site) -> None:
+def test_what_a_good_short_payload_leaves_is_left_to_the_batch_system(place: Site) -> None:
     place.jobs(*sh(f"{LEAVES}: >up"))
     assert place.start().wait(20) == 0
     assert len(left(place)) == 3
+
+
+AGAIN = {  # what a payload does that ends well, and may be run again all the same
+    "a promised output is missing": "echo it; echo it >&2",
+    "it asks for another attempt": ": >up; echo recoverable >$JIM_RECOVERY",
+    "a promised output is a link, and the toucher watches": "ln -s up out.txt; until ls ../toucher.1.*; do :; done",
+}
+
+
+@pytest.mark.parametrize("script", AGAIN.values(), ids=AGAIN)
+def test_what_a_payload_leaves_that_may_be_run_again_is_ended(place: Site, script: str) -> None:
+    facts = () if "RECOVERY" in script else ("out out.txt",)
+    place.jobs(*sh(f"{LEAVES} {script}"), facts=facts)
+    assert place.start().wait(20) == 0
+    assert not left(place)
+    assert place.record()["code"] == "0"
+
+
+def test_nothing_outlives_the_record_of_a_payload_that_was_watched(place: Site) -> None:
+    place.jobs(*sh(f"{LEAVES} until ls ../toucher.1.*; do sleep 0.05; done"))
+    assert place.start().wait(20) == 0
+    assert not left(place)
+    assert place.record()["code"] == "0"
+
+
+def test_a_failed_payload_leaves_nothing_in_the_group_of_the_wrapper(place: Site) -> None:
+    """Not even what nothing else tells of."""
+    place.jobs(*sh("cd /; env -i /bin/sleep 95 >/dev/null 2>&1 & cd /; exit 3"))
+    process = place.start()
+    assert process.wait(20) == 1
+    assert "/bin/sleep 95" not in processes_of(process.pid)
 
 
 def test_the_whole_group_killed_with_a_payload_in_a_group_of_its_own(place: Site) -> None:
