@@ -20,12 +20,12 @@ from jim.site.settings import Payload
 from jim.workdir import credentials, packages
 from jim.workdir.submission import (
     Line,
+    can_run_nothing,
     has_another,
     mark_sent,
     prepare_submission,
     submission_directory,
     tries_sent,
-    was_removed,
 )
 
 OF_TEST = re.compile(r"task:[^:]+:test:(\d+):\d+")  # the key of a grid job that tests a task
@@ -52,8 +52,8 @@ def hand_over(
     if tries_sent(directory) > submission.tries:  # more tries than those known to have done nothing
         raise Unclear("JIM was ended before the batch system's answer was recorded")
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
-    if was_removed(site.work, directory.parent):
-        raise JimError(f"{directory.parent} was removed")
+    if can_run_nothing(site.work, directory.parent):
+        raise JimError(f"{directory.parent} was removed, and nothing of {job.id} can run without it")
     with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
         credentials.hand_over(directory.parent, job.request, credentials.now())
     apart = bool(job.splitter) or any(each.own for each in jobs)  # each local job has lines of its own

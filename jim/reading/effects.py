@@ -26,7 +26,7 @@ from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.record import retryable
 from jim.tasks.on_waves import refused_on_wave
-from jim.workdir.submission import was_removed
+from jim.workdir.submission import can_run_nothing
 
 Slices = tuple[tuple[int, int], ...]
 NEXT = {
@@ -217,7 +217,7 @@ def nowhere_to_run(view: View, job: GridJob) -> str:
     """Return why no attempt of a grid job can run any more: its directory was removed, and JIM makes no new one."""
     place = view.directory(job.id)
     with suppress(OSError):  # the work directory is out of reach just now
-        if job.place and view.disk(partial(was_removed, view.site.work, place)):
+        if job.place and view.disk(partial(can_run_nothing, view.site.work, place)):
             return f"{place} was removed, and nothing of {job.id} can run without it; `jim copy` writes a new request"
     return ""
 

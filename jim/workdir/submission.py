@@ -137,6 +137,11 @@ def was_removed(work: Path, directory: Path) -> bool:
     return _is_absent(directory) and not _is_absent(work / INSTANCE)
 
 
+def can_run_nothing(work: Path, place: Path) -> bool:
+    """Tell whether a grid job's directory was removed; the tar may have made one anew, but without the wrapper."""
+    return was_removed(work, place / "local-job")
+
+
 def _is_absent(path: Path) -> bool:
     """Tell whether a name certainly does not exist; any other obstacle raises an error.
 

@@ -279,6 +279,12 @@ def test_a_payload_that_removes_its_grid_job_s_directory_has_failed(world):
     world.until(lambda: world.finished(1))
     job = world.store.local_job(1, 0)
     assert (job.state, job.reason) == (State.FAILED, "its directory was removed while attempt 1 ran")
+    sent = len(world.batch.ledger)
+    world.wish("retry", "1")  # as of a caller that did not look
+    world.until(lambda: world.finished(1) and world.store.local_job(1, 0).reason != job.reason, seconds=5.0)
+    told = world.store.local_job(1, 0).reason
+    assert told == f"never sent: {world.site.work}/1 was removed, and nothing of 1 can run without it"
+    assert len(world.batch.ledger) == sent
 
 
 def test_a_directory_that_is_removed_after_the_decision_holds_up_no_verdict(world):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 
 import pytest
@@ -108,11 +109,14 @@ def test_nothing_is_tried_again_where_its_directory_was_removed(home) -> None:
     home.move(0, State.FAILED)
     home.store.set_grid_job(1, place="1")
     (home.site.work / "1").mkdir(parents=True)
+    (home.site.work / "1/local-job").touch()
     (home.site.work / "instance").write_text("cafe0001\n")
     with closing((view := look()).store):
         assert told(view, "retry", "1") == "1 local job gets another set of attempts"
-        (home.site.work / "1").rmdir()
+        shutil.rmtree(home.site.work / "1")
         gone = f"{home.site.work}/1 was removed, and nothing of 1 can run without it; `jim copy` writes a new request"
         assert told(view, "retry", "1.0") == told(view, "retry", "1") == gone
+        (home.site.work / "1/result").mkdir(parents=True)  # for the tar
+        assert told(view, "retry", "1") == gone
         (home.site.work / "instance").unlink()  # the work directory is not mounted just now
         assert told(view, "retry", "1") == "1 local job gets another set of attempts"
