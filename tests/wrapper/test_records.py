@@ -232,6 +232,33 @@ def test_a_name_that_is_not_in_utf_8_is_refused_and_told(site: Site) -> None:
     assert [each.name for each in record.files] == ["stderr", "stdout"]
 
 
+FAILS = 'mkdir "$root/failed" 2>/dev/null && exit 1'
+
+
+@pytest.mark.parametrize(("script", "code"), [(":", 0), ("exit 3", 3)])
+def test_an_end_that_cannot_be_written_down_at_once_is_not_told_as_another(site: Site, script: str, code: int) -> None:
+    """As on a full disk, on which something is removed while who writes waits; the next commands fail there, too."""
+    awaited = f'[ -e "{site.root}/napped" ] && rmdir "{site.here}"/code.1.* 2>/dev/null; : >"{site.root}/napped"'
+    site.fake("sleep", f'{awaited}; exec $real "$@"')
+    site.fake("dd", f'root={site.root}; {FAILS}; exec $real "$@"')
+    full = f"until [ -e {site.root}/napped ]; do :; done; for c in ../c.*; do mkdir ../code.1.${{c#../c.}}; done"
+    site.jobs(*sh(f"{full}; {script}"))
+    assert site.run() == (1 if code else 0)
+    assert site.record()["code"] == str(code)
+    assert "cannot write how the payload has ended" in site.file("log.1")
+
+
+def test_an_end_that_cannot_be_read_at_once_is_not_told_as_that_of_who_writes_the_record(site: Site) -> None:
+    """The payload's parent has become that, and fails."""
+    aside = f'mv code.1.* "{site.root}/aside/"'
+    (site.root / "aside").mkdir()
+    site.fake("dd", f'root={site.root}; mkdir "$root/failed" 2>/dev/null && {{ {aside}; exit 1; }}; exec $real "$@"')
+    site.fake("sleep", f'mv "{site.root}"/aside/* "{site.here}/" 2>/dev/null; exec $real "$@"')
+    site.jobs("/bin/true")
+    assert site.run() == 0
+    assert (site.record()["code"], site.record()["signal"]) == ("0", "-")
+
+
 def test_no_two_functions_of_the_wrapper_have_one_name() -> None:
     """Its files are read one after the other: the last one of a name would be called by all."""
     names = [
