@@ -12,7 +12,7 @@ from jim.reading.task_facts import failures
 from jim.reading.task_promises import EXPLAINS, ONLY_CANCEL, STORED, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.task_rows import UNPRINTABLE, ItemState, Source, Task, TaskState
-from jim.tasks.effects import is_older
+from jim.tasks.effects import at_rest_later, is_older
 
 SHOWN = 5  # reasons of failures
 NOT_WORKED_ON = {
@@ -30,6 +30,7 @@ def undone(view: View, task: Task) -> Iterator[Wait]:
     if not is_older(task):  # what comes late does not matter to a task that can only be cancelled
         yield from _not_worked_on(view, task)
         yield from _not_taken(view, task)
+        yield from _to_rest(view, task)
     yield from _failures(view, task)
 
 
@@ -58,6 +59,15 @@ def _not_taken(view: View, task: Task) -> Iterator[Wait]:
             more = f", and {how_many(count - 1, 'other file')} like it" if count > 1 else ""
             next_ = f"rename {'it' if count == 1 else 'them'}, then say `jim task reopen {task.name}`"
             yield Wait(f"file {name} was not taken: {UNPRINTABLE}{more}", next_, "the last look", source.looked)
+
+
+def _to_rest(view: View, task: Task) -> Iterator[Wait]:
+    """Return the items whose files have changed, so that they wait for these files to come to rest."""
+    items = at_rest_later(view.store, task) if task.state is TaskState.RUNNING else []
+    if items:
+        waits = "waits for its file" if len(items) == 1 else "wait for their files"
+        what = f"{how_many(len(items), 'item')} {waits} to come to rest again: {items[0].name} has changed"
+        yield Wait(what, f"the new content is worked on; `jim task drop {task.name}` gives up what stays away", STORED)
 
 
 def _failures(view: View, task: Task) -> Iterator[Wait]:

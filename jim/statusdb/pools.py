@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import THROTTLE_TIMES, Group, Item, ItemState, KnownItem, NewItem, Source
+from jim.statusdb.task_rows import CHANGING, THROTTLE_TIMES, Group, Item, ItemState, KnownItem, NewItem, Source
 from jim.statusdb.tasks import Tasks
 
 FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
@@ -134,9 +134,12 @@ class Pools(Tasks):
 
     def known_items(self, task: int) -> Iterator[KnownItem]:
         """Yield all items of a task, for comparison with a listing."""
-        sql = "SELECT id, name, grp, state, size, mtime, (note <> '') + (note LIKE 'removed%') FROM item WHERE task = ?"
+        sql = (
+            "SELECT id, name, grp, state, size, mtime, (note <> '') + (note LIKE 'removed%') + 2 * (note = ?2) "
+            "FROM item WHERE task = ?1"
+        )
         states = {each.value: each for each in ItemState}  # there may be very many
-        for number, name, grp, state, size, mtime, noted in self.db.execute(sql, (task,)):
+        for number, name, grp, state, size, mtime, noted in self.db.execute(sql, (task, CHANGING)):
             yield KnownItem(number, name, grp, states[state], size, mtime, noted)
 
     def find_items(self, task: int, glob: str, state: str, limit: int) -> list[Item]:

@@ -133,6 +133,7 @@ class Task(NamedTuple):
 
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
 UNPRINTABLE = "its name has characters that cannot be printed"
+CHANGING = "its file is changing"  # the note of an item that is gone until its file has come to rest
 
 
 class Source(NamedTuple):
@@ -192,7 +193,7 @@ class KnownItem(NamedTuple):
     state: ItemState
     size: int
     mtime: str  # empty: it was named by a list or a person, who say nothing of a file
-    noted: int = 0  # 1: it has a note; 2: that its file was removed
+    noted: int = 0  # 1: it has a note; 2: that its file was removed; 3: that its file is changing
 
 
 class NewItem(NamedTuple):

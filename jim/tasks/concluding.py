@@ -7,6 +7,7 @@ import logging
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, PieceState, Task, TaskState
 from jim.tasks import feeding
+from jim.tasks.effects import at_rest_later
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.throttle import read
 
@@ -47,7 +48,9 @@ def is_over(keeper: Keeper, task: Task) -> bool:
     unfinished = [*(pieces.get(each) for each in LIVE_PIECES), *(items.get(each) for each in LIVE_ITEMS)]
     if any(unfinished) or keeper.store.live_waves(task.id):
         return False
-    return not (pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again)  # a decision may try them again
+    if pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again:
+        return False  # a decision may try them again
+    return not at_rest_later(keeper.store, task)
 
 
 def has_untried(keeper: Keeper, task: Task) -> bool:

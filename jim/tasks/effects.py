@@ -12,7 +12,7 @@ from jim.evidence.transitions import has_words
 from jim.model import State, Verb
 from jim.statusdb.contract import Store
 from jim.statusdb.outputs import another_fact
-from jim.statusdb.task_rows import ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
+from jim.statusdb.task_rows import CHANGING, Item, ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
 
 
 class TaskVerb(StrEnum):
@@ -70,6 +70,14 @@ def pool_of(store: Store, task: Task) -> Pool:
     proves = is_fed and (nothing or not task.tests)
     another = bool(in_another_store(store, task))
     return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, another, proves)
+
+
+def at_rest_later(store: Store, task: Task, grp: str | None = None) -> list[Item]:
+    """Return the items, of one group or of all, that wait for their files to come to rest again."""
+    if not store.task_counts(task.id, "items", *([] if grp is None else [grp])).get(ItemState.GONE):
+        return []
+    found = store.find_items(task.id, "*", ItemState.GONE, -1)
+    return [each for each in found if each.note == CHANGING and grp in (None, each.grp)]
 
 
 def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:

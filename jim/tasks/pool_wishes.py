@@ -9,7 +9,7 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.statusdb.outputs import another_fact
-from jim.statusdb.task_rows import Item, ItemState, NewItem, Source, Task, TaskState
+from jim.statusdb.task_rows import ItemState, NewItem, Source, Task, TaskState
 from jim.tasks import pooling
 from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
@@ -140,11 +140,12 @@ def flush(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
 def drop(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Give items up; what is on the way of them is not touched."""
     found = [keeper.store.item_named(task.id, name) for name in content["items"]]
-    able = [each.id for each in found if each and _may_be_dropped(keeper, task, each)]
+    able = [each.id for each in found if each and _may_be_dropped(keeper, task, each.id)]
     note = f"dropped: {content['reason']}"
     keeper.store.move_items(task.id, able, ItemState.DROPPED, note=note)
     return f"{len(able)} of {len(found)} dropped"
 
 
-def _may_be_dropped(keeper: Keeper, task: Task, item: Item) -> bool:
+def _may_be_dropped(keeper: Keeper, task: Task, number: int) -> bool:
+    item = keeper.store.items(task.id, [number])[number]  # with the one before, its piece may have been taken back
     return item.state in GIVEN_UP_FROM or pooling.taken_back(keeper, task, item)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jim.statusdb.task_rows import EMPTY, UNSENT, Item, ItemState, NewItem, PieceState, Task
+from jim.statusdb.task_rows import CHANGING, EMPTY, UNSENT, Item, ItemState, NewItem, PieceState, Task
 from jim.tasks.keeping import Keeper
 
 REMOVED, STALE = "removed since", "stale: it has changed since"
@@ -25,9 +25,9 @@ def add(keeper: Keeper, task: Task, found: Iterable[NewItem], *, is_closed: bool
 def is_gone(keeper: Keeper, task: Task, number: int) -> None:
     """Let an item be gone whose file is removed; if it was sent, what happens happens."""
     item = keeper.store.items(task.id, [number]).get(number)
-    if item is None or item.state is ItemState.GONE:
+    if item is None or (item.state is ItemState.GONE and item.note != CHANGING):
         return
-    if item.state is ItemState.AVAILABLE or taken_back(keeper, task, item):
+    if item.state in BACK or taken_back(keeper, task, item):
         keeper.store.move_items(task.id, [number], ItemState.GONE, note="its file was removed, or has changed")
     elif not item.note:
         keeper.store.set_items([number], note=REMOVED)
@@ -37,7 +37,7 @@ def is_changing(keeper: Keeper, task: Task, number: int) -> None:
     """Take back an item whose file is changing just now: it is never sent with its old size."""
     item = keeper.store.items(task.id, [number]).get(number)
     if item and (item.state is ItemState.AVAILABLE or taken_back(keeper, task, item)):
-        keeper.store.move_items(task.id, [number], ItemState.GONE, note="its file is changing")
+        keeper.store.move_items(task.id, [number], ItemState.GONE, note=CHANGING)
 
 
 def has_changed(keeper: Keeper, task: Task, number: int, now: NewItem) -> None:
@@ -48,11 +48,17 @@ def has_changed(keeper: Keeper, task: Task, number: int, now: NewItem) -> None:
     if item.state in BACK or taken_back(keeper, task, item):
         group = keeper.store.group(task.id, item.grp)
         keeper.store.item_is_back(task.id, number, now.size, now.mtime, now.record)
-        if group and group.closed:
+        if group and group.closed and not _was_recovered(keeper, task, number):
             keeper.store.move_items(task.id, [number], ItemState.LATE)
     else:
         note = STALE if item.mtime else item.note  # nothing was known of a file that a list or a person has named
         keeper.store.set_items([number], note=note, size=now.size, mtime=now.mtime)
+
+
+def _was_recovered(keeper: Keeper, task: Task, number: int) -> bool:
+    """Tell whether other pieces were to do again what has failed of an item: then its file is not late."""
+    found = (keeper.store.piece(task.id, p) for p in keeper.store.pieces_with(number))
+    return any(each and each.state is PieceState.REPLACED for each in found)
 
 
 def taken_back(keeper: Keeper, task: Task, item: Item) -> bool:

@@ -27,7 +27,7 @@ REST_SECONDS = 600.0  # a directory at rest is listed as often: a file that is w
 GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
 NOT_SENT = frozenset({ItemState.AVAILABLE, ItemState.ACQUIRED})  # perhaps
 NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # it went away meanwhile, or is a link that leads nowhere
-REMOVED = 2  # of `KnownItem.noted`
+REMOVED, CHANGES = 2, 3  # of `KnownItem.noted`
 ANY_DEPTH = "\0"  # stands for ** while a pattern is made
 Meant = Callable[[str], object]
 
@@ -157,12 +157,18 @@ def _gone(
         for each in known
         if each.name not in listed
         and each.mtime
-        and each.state not in GIVEN_UP | {ItemState.GONE}
-        and not (each.noted and each.state not in NOT_SENT)
+        and _may_be_missing(each)
         and each.name.startswith(begin)
         and meant(each.name[len(begin) :])
     }
     return [number for number, first in missing.items() if boot - first >= GONE_SECONDS], missing
+
+
+def _may_be_missing(item: KnownItem) -> bool:
+    """Tell whether it matters that the file of an item is not there."""
+    if item.state is ItemState.GONE:
+        return item.noted == CHANGES
+    return item.state not in GIVEN_UP and not (item.noted and item.state not in NOT_SENT)
 
 
 def _is_same(item: KnownItem, seen: Seen) -> bool:

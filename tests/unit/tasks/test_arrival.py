@@ -512,6 +512,67 @@ def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
     assert ground.done() == {path: 1}
 
 
+def mended(ground, content):
+    """Let one of two files fail in a task that ends, write it anew, and recover the task."""
+    there = Arrival(ground, stable=30, more="at_once = 5")
+    good, bad = there.drop("run1_a.raw"), there.drop("run1_b.raw", "bad")
+    there.drop("END.all")
+    ground.until(lambda: len(ground.batch.tasks) == 2, seconds=10.0)
+    ground.begin()
+    ground.batch.finish("1", 2, code=3)
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert (there.states(), ground.task().outcome) == (
+        {"run1_a.raw": "completed", "run1_b.raw": "failed"},
+        "with failures",
+    )
+    there.drop("run1_b.raw", content)
+    ground.ask("recover")
+    there.wait(20)
+    return there, good, bad
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_67_a_mended_file_that_is_recovered_is_worked_on_once_it_is_at_rest(ground, killed):
+    there, good, bad = mended(ground, "longer than before")
+    assert there.states()["run1_b.raw"] == "gone", "it has to rest first"
+    assert ground.task().state is TaskState.RUNNING
+    told = [each.what for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())]
+    assert f"1 item waits for its file to come to rest again: {bad} has changed" in told
+    if killed:
+        ground.restart()
+    there.wait(60)
+    assert there.states()["run1_b.raw"] == "acquired"
+    assert ground.store.item_named(ground.task().id, bad).size == len("longer than before")
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert (ground.task().outcome, ground.done()) == ("completed", {good: 1, bad: 1})
+
+
+def test_67_a_recovered_file_that_goes_away_is_waited_for_no_more(ground):
+    there, _, bad = mended(ground, "longer than before")
+    Path(bad).unlink()
+    there.wait(120)
+    assert (there.states()["run1_b.raw"], ground.task().state) == ("gone", TaskState.FINISHED)
+
+
+def test_67_a_recovered_file_that_is_empty_is_left_out(ground):
+    there, *_ = mended(ground, "")
+    there.wait(60)
+    assert (there.states()["run1_b.raw"], ground.task().state) == ("left out", TaskState.FINISHED)
+
+
+def test_67_a_file_of_a_closed_group_that_has_changed_before_it_was_sent_is_late_once_it_is_at_rest(ground):
+    there = Arrival(ground, stable=30, more="at_once = 0")
+    there.drop("run1_a.raw")
+    there.drop("END.all")
+    there.wait(60)
+    assert ground.pieces() == ["ready"]
+    there.drop("run1_a.raw", "longer")
+    there.wait(20)
+    assert (there.states(), ground.task().state) == ({"run1_a.raw": "gone"}, TaskState.RUNNING)
+    there.wait(60)
+    assert (there.states(), ground.task().state) == ({"run1_a.raw": "late"}, TaskState.FINISHED)
+
+
 @pytest.mark.parametrize("content", ["old", "longer than before"])
 def test_67_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable(ground, content):
     there = Arrival(ground, more="at_once = 0")
@@ -784,3 +845,17 @@ def test_15_links_that_lead_nowhere_keep_no_other_file_from_being_taken(ground):
         (there.place / f"run1_{name}.raw").symlink_to(target)
     there.end()
     assert ground.done() == {path: 1}
+
+
+def test_all_that_is_dropped_of_one_piece_that_was_not_sent_is_given_up(ground):
+    there = Arrival(ground, stable=0, size=3, more="at_once = 0")
+    paths = [there.drop(f"run1_{n}.raw") for n in range(6)]
+    there.drop("END.all")
+    there.wait(40)
+    assert ground.pieces() == ["ready", "ready"]
+    ground.ask("drop", items=[paths[0], paths[1], paths[3], paths[4]], reason="broken")
+    assert sorted(there.states().values()) == ["acquired", "acquired", *["dropped"] * 4]
+    assert "drop: 4 of 4 dropped" in ground.journal()
+    ground.ask("throttle", at_once=5)
+    ground.until_state(TaskState.FINISHED, seconds=10.0)
+    assert ground.done() == {paths[2]: 1, paths[5]: 1}
