@@ -83,7 +83,8 @@ def test_a_grid_job_whose_directory_was_removed_fails_and_harms_no_other(place):
     hurt.check(1, grid=2)
     with hurt.store() as store:
         assert {local.state.value for local in store.local_jobs(1)} <= {"failed", "new"}
-        assert f"never sent: {hurt.site.work / '1'} was removed" in {local.reason for local in store.local_jobs(1)}
+        why = f"never sent: {hurt.site.work / '1'} was removed, and nothing of 1 can run without it"
+        assert why in {local.reason for local in store.local_jobs(1)}
         assert store.grid_job(1).outcome == "failed"
 
 
