@@ -12,7 +12,7 @@ from jim.reading.task_facts import failures
 from jim.reading.task_promises import EXPLAINS, ONLY_CANCEL, STORED, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.task_rows import UNPRINTABLE, ItemState, Source, Task, TaskState
-from jim.tasks.effects import at_rest_later, is_older
+from jim.tasks.effects import coming_to_rest, is_older
 
 SHOWN = 5  # reasons of failures
 NOT_WORKED_ON = {
@@ -23,6 +23,10 @@ NOT_WORKED_ON = {
     ),
 }
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
+NEW_CONTENT = (
+    "once at rest, it is worked on, or is late if its group is closed; "
+    "`jim task drop {name} FILE --reason WHY` gives it up"
+)
 
 
 def undone(view: View, task: Task) -> Iterator[Wait]:
@@ -63,11 +67,11 @@ def _not_taken(view: View, task: Task) -> Iterator[Wait]:
 
 def _to_rest(view: View, task: Task) -> Iterator[Wait]:
     """Return the items whose files have changed, so that they wait for these files to come to rest."""
-    items = at_rest_later(view.store, task) if task.state is TaskState.RUNNING else []
+    items = coming_to_rest(view.store, task) if task.state is TaskState.RUNNING else []
     if items:
         waits = "waits for its file" if len(items) == 1 else "wait for their files"
         what = f"{how_many(len(items), 'item')} {waits} to come to rest again: {items[0].name} has changed"
-        yield Wait(what, f"the new content is worked on; `jim task drop {task.name}` gives up what stays away", STORED)
+        yield Wait(what, NEW_CONTENT.format(name=task.name), STORED)
 
 
 def _failures(view: View, task: Task) -> Iterator[Wait]:

@@ -7,7 +7,7 @@ import logging
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import LIVE_PIECES, ItemState, OutputState, PieceState, Task, TaskState
 from jim.tasks import feeding
-from jim.tasks.effects import at_rest_later
+from jim.tasks.effects import coming_to_rest
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.throttle import read
 
@@ -50,7 +50,7 @@ def is_over(keeper: Keeper, task: Task) -> bool:
         return False
     if pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again:
         return False  # a decision may try them again
-    return not at_rest_later(keeper.store, task)
+    return not coming_to_rest(keeper.store, task)
 
 
 def has_untried(keeper: Keeper, task: Task) -> bool:

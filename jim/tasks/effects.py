@@ -72,7 +72,7 @@ def pool_of(store: Store, task: Task) -> Pool:
     return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, another, proves)
 
 
-def at_rest_later(store: Store, task: Task, grp: str | None = None) -> list[Item]:
+def coming_to_rest(store: Store, task: Task, grp: str | None = None) -> list[Item]:
     """Return the items, of one group or of all, that wait for their files to come to rest again."""
     if not store.task_counts(task.id, "items", *([] if grp is None else [grp])).get(ItemState.GONE):
         return []

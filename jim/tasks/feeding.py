@@ -25,7 +25,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Unfulfilled,
 )
-from jim.tasks.effects import OVER, at_rest_later, gone
+from jim.tasks.effects import OVER, coming_to_rest, gone
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 
@@ -109,7 +109,7 @@ def _is_complete(keeper: Keeper, fed: Task, upstream: Task, source: Source, grou
     if not group.closed or group.dirty or any(items.get(each) for each in TO_COME):
         return False
     if fed.spec["source"][source.k]["promises"]:
-        return not at_rest_later(keeper.store, upstream, group.grp)
+        return not coming_to_rest(keeper.store, upstream, group.grp)
     pieces = keeper.store.task_counts(upstream.id, "pieces", group.grp)
     outputs = keeper.store.task_counts(upstream.id, pool_of(source.stream), group.grp)
     stored = any(each["store"] for each in upstream.streams if each["name"] == source.stream)
@@ -117,7 +117,7 @@ def _is_complete(keeper: Keeper, fed: Task, upstream: Task, source: Source, grou
     to_come += [outputs.get(OutputState.VERIFIED)] if stored and upstream.state is not TaskState.FINISHED else []
     if any(to_come) or (pieces.get(PieceState.FAILED) and _tries_again(upstream)):
         return False
-    return not at_rest_later(keeper.store, upstream, group.grp)
+    return not coming_to_rest(keeper.store, upstream, group.grp)
 
 
 def _tries_again(upstream: Task) -> bool:

@@ -16,7 +16,7 @@ from jim.site.file import Site
 from jim.statusdb.task_rows import UNPRINTABLE, KnownItem, Source, Task
 from jim.tasks import kept, pooling
 from jim.tasks.closing import Ends
-from jim.tasks.effects import at_rest_later
+from jim.tasks.effects import coming_to_rest
 from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.mounted import AnotherDirectory, note
@@ -214,7 +214,7 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
         keeper.store.note_task(task.id, "source closed", "its end was seen")
         pooling.leave_out(keeper, task, found.empty)
     if source.closed and found.empty:
-        awaited = {each.name for each in at_rest_later(keeper.store, task)}
+        awaited = {each.name for each in coming_to_rest(keeper.store, task)}
         pooling.leave_out(keeper, task, [each for each in found.empty if each.name in awaited])
     ends.see(task.id, source.k, found)
 

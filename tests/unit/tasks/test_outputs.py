@@ -366,12 +366,17 @@ def test_47_a_test_without_its_outputs_fails(ground, store):
     assert ground.counts("output gen") == {}
 
 
-def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, store):
+def bring_what_cannot_be_stored(ground, store):
+    """Let a piece bring a file of whose name the store has another one already."""
     ground.start(text(store))
     ground.until(lambda: len(ground.batch.tasks) == 6)
     (store / "t-0000000-1.dat").write_text("another's")
     ground.begin()
     ground.batch.finish("1", 1, files=[("1.dat", b"x")], extra=f"file 1 {X} 1.dat\n")
+
+
+def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, store):
+    bring_what_cannot_be_stored(ground, store)
     ground.ask("cancel")
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=5.0)
     assert stored(store) == {"t-0000000-1.dat": "another's"}
@@ -379,11 +384,7 @@ def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, st
 
 
 def test_a_cancel_waits_for_no_late_try_of_a_store(ground, store):
-    ground.start(text(store))
-    ground.until(lambda: len(ground.batch.tasks) == 6)
-    (store / "t-0000000-1.dat").write_text("another's")
-    ground.begin()
-    ground.batch.finish("1", 1, files=[("1.dat", b"x")], extra=f"file 1 {X} 1.dat\n")
+    bring_what_cannot_be_stored(ground, store)
     ground.until(lambda: any(each.tries > 6 for each in ground.store.outputs_in_trouble(ground.task().id, 9)), 60.0)
     ground.ask("cancel")
     began = ground.clock.steady()
