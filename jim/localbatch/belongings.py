@@ -1,7 +1,7 @@
 """Whose a process is: what belongs to a task, what an ended task has left, and which orphans are nobody's.
 
 Orphans of the tasks that we have started become our children. Orphans of tasks that an earlier daemon has started do
-not, so they are looked for: by their mark, their session, and the places where they work.
+not, so they are looked for: by their mark, their session, the places where they work, and what a toucher has seen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from jim.localbatch import processes
 from jim.localbatch.books import Books
-from jim.localbatch.places import places
+from jim.localbatch.places import places, seen_below
 from jim.localbatch.processes import Owned, Process, Signs
 from jim.localbatch.queue import Key
 
@@ -64,7 +64,9 @@ class Belongings:
         return {each for each, key in whose.items() if key not in mains}
 
     def _signs(self, sessions: Mapping[Key, frozenset[int]], keys: Set[Key]) -> dict[Key, Signs]:
-        return {
-            (job, index): Signs(places(self.books.script(job), index), sessions[job, index])
-            for job, index in keys & sessions.keys()
-        }
+        boot, signs = self.books.clock.boot_id(), {}
+        for job, index in keys & sessions.keys():
+            script = self.books.script(job)
+            seen = seen_below(script, index, boot)
+            signs[job, index] = Signs(places(script, index), sessions[job, index], seen)
+        return signs

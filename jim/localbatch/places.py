@@ -1,4 +1,7 @@
-"""Where a task of JIM works: by this, a process is found that has cleared its environment and lost its parents."""
+"""What is beside the script of a task of JIM: by this, a process is found that has cleared its environment.
+
+Its parents may have ended, too.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 NONCE = re.compile(rb"nonce ([0-9a-f-]{32,36})\n")
+KNOWN = re.compile(rb"boot ([0-9a-f-]{36})\n((?:\d{1,15} \d{1,20}\n)*)end\n")
+MOST_KNOWN = 1 << 20  # bytes
 
 
 def places(script: str, index: int) -> re.Pattern[str]:
@@ -15,18 +20,37 @@ def places(script: str, index: int) -> re.Pattern[str]:
 
     For a script that is not JIM's, no process is at such a path. Paths are as /proc shows them.
     """
-    beside = Path(os.path.realpath(Path(script).parent))
+    beside = _beside(script)
     own = [re.escape(str(beside / f"run.{index}"))]
-    if nonce := _nonce(beside / f"claim.{index}"):
+    if nonce := _nonce(beside, index):
         own.append(f".*/jim-{nonce}")
     return re.compile(f"(?:{'|'.join(own)})(?:[/ ]|$)", re.DOTALL)
 
 
-def _nonce(claim: Path) -> str:
+def seen_below(script: str, index: int, boot: str) -> frozenset[tuple[int, int]]:
+    """Return pid and birth of what the toucher of a task has seen below the payload's parent since this boot."""
+    beside = _beside(script)
+    nonce = _nonce(beside, index)
+    match = KNOWN.fullmatch(_read(beside / f"known.{index}.{nonce}", MOST_KNOWN)) if nonce else None
+    if not match or match[1].decode() != boot:
+        return frozenset()
+    return frozenset((int(pid), int(birth)) for pid, birth in map(bytes.split, match[2].splitlines()))
+
+
+def _beside(script: str) -> Path:
+    return Path(os.path.realpath(Path(script).parent))
+
+
+def _nonce(beside: Path, index: int) -> str:
     """Return the nonce in a claim, which names the scratch directory; empty if a payload has spoilt the claim."""
+    match = NONCE.match(_read(beside / f"claim.{index}", 64))
+    return match[1].decode() if match else ""
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return the beginning of a file; nothing if it cannot be read, or a payload has put something else there."""
     with suppress(OSError):
-        descriptor = os.open(claim, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
-            match = NONCE.match(file.read(64) or b"")
-            return match[1].decode() if match else ""
-    return ""
+            return file.read(most) or b""
+    return b""

@@ -29,6 +29,7 @@ class Signs(NamedTuple):
 
     places: re.Pattern[str]  # of the paths where the task works
     sessions: frozenset[int]
+    seen: frozenset[tuple[int, int]]  # pid and birth of what was once seen below it
 
 
 def become_reaper() -> None:
@@ -98,13 +99,13 @@ def sessions(owned: Iterable[Owned]) -> dict[Key, frozenset[int]]:
 
 
 def owner(pid: int, signs: Mapping[Key, Signs]) -> Key | None:
-    """Return the task to which a process without a mark belongs: by its session, or by what it has to do where."""
+    """Return the task to which a process without a mark belongs: by its session, what it has to do where, or itself."""
     try:
-        session, paths = os.getsid(pid), list(_paths(pid))
+        session, itself, paths = os.getsid(pid), (pid, birth(pid)), list(_paths(pid))
     except OSError:
         return None
-    for key, (places, sessions) in signs.items():
-        if session in sessions or any(places.match(path) for path in paths):
+    for key, (places, sessions, seen) in signs.items():
+        if session in sessions or itself in seen or any(places.match(path) for path in paths):
             return key
     return None
 
@@ -124,7 +125,7 @@ def _paths(pid: int) -> Iterator[str]:
 
 
 def belonging(identity: str, signs: Mapping[Key, Signs]) -> list[Owned]:
-    """Return all living processes of these tasks: by mark, session and place, and all that descends from these."""
+    """Return all living processes of these tasks: by mark and signs, and all that descends from these."""
     whose: dict[int, Key | None] = dict.fromkeys([os.getpid()])  # what we have started is known without this
     whose |= {process.pid: key for process, key in marked(identity)}
     above: dict[int, int] = {}

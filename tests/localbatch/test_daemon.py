@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -17,6 +18,8 @@ from jim.localbatch import area, daemon, processes
 from jim.localbatch.books import Books
 from jim.localbatch.queue import Order
 from tests.localbatch.place import WAIT_FOR_GO, in_process, living, until
+
+NONCE = "73f56a2c-1245-44f8-ad5d-17f44022cfc2"
 
 # Starting and ending
 
@@ -270,6 +273,33 @@ def test_what_a_killed_daemon_had_still_to_sweep_is_swept_by_the_next(served):
     served.serve()
     served.ended(job)
     assert not living(pid)
+
+
+UNSIGNED = (
+    "here=$PWD; (cd / && env -i PATH=$PATH "
+    "setsid sh -c \"echo \\$\\$ >'$here/pid'; exec sleep 60\" >/dev/null 2>&1 &)\n"
+)
+
+
+@pytest.mark.parametrize("boot", ["this", "another"])
+def test_what_the_toucher_of_a_task_has_seen_is_found_after_the_death_of_its_daemon(served, boot):
+    """The worker has left everything by which it could be known; after a reboot its numbers are others'."""
+    (served.home / "claim.1").write_text(f"nonce {NONCE}\n")
+    job = served.submit(UNSIGNED + WAIT_FOR_GO)
+    pid = served.number("pid")
+    whole = f"boot {Clock().boot_id() if boot == 'this' else boot}\n{pid} {processes.birth(pid)}\nend\n"
+    (served.home / f"known.1.{NONCE}").write_text(whole)
+    try:
+        served.kill_daemon()
+        served.serve()
+        served.ended(served.submit(""))
+        assert living(pid)
+        served.go()
+        served.ended(job)
+        assert living(pid) == (boot == "another")
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_suspend_and_resume_by_the_next_daemon_reach_what_hides(served):

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from jim.localbatch.places import places
+from jim.localbatch.places import places, seen_below
 
 NONCE = "73f56a2c-1245-44f8-ad5d-17f44022cfc2"
 
@@ -41,6 +41,37 @@ def test_the_directory_of_its_index_and_its_scratch(tmp_path):
 def test_a_spoilt_claim_leaves_the_directory(tmp_path, spoil):
     spoil(tmp_path / "claim.1")
     assert seen(tmp_path, f"{tmp_path}/run.1", "/disk/jim-", "/disk/jim-x") == [True, False, False]
+
+
+HERE = "2a41d3c4-0f43-4a4a-9a42-9d5c1f0a7c11"
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (f"boot {HERE}\n12 345\n6 78\nend\n", {(12, 345), (6, 78)}),
+        (f"boot {HERE}\nend\n", set()),
+        (f"boot {HERE}\n12 345\n", set()),
+        (f"boot {HERE}\n12 345\nend", set()),
+        (f"boot {HERE}\n12 x\nend\n", set()),
+        (f"boot {HERE}0\n12 345\nend\n", set()),
+        ("12 345\nend\n", set()),
+        ("", set()),
+    ],
+)
+def test_what_a_toucher_has_seen_counts_if_it_is_whole_and_of_this_boot(tmp_path, told, expected):
+    (tmp_path / "claim.1").write_text(f"nonce {NONCE}\n")
+    assert seen_below(str(tmp_path / "job.sh"), 1, HERE) == set()
+    (tmp_path / f"known.1.{NONCE}").write_text(told)
+    assert seen_below(str(tmp_path / "job.sh"), 1, HERE) == expected
+
+
+def test_a_list_of_another_claim_or_behind_a_link_does_not_count(tmp_path):
+    (tmp_path / "other").write_text(f"boot {HERE}\n12 345\nend\n")
+    (tmp_path / f"known.1.{NONCE}").symlink_to("other")
+    assert seen_below(str(tmp_path / "job.sh"), 1, HERE) == set()
+    (tmp_path / "claim.1").write_text(f"nonce {NONCE}\n")
+    assert seen_below(str(tmp_path / "job.sh"), 1, HERE) == set()
 
 
 def test_names_are_no_patterns(tmp_path):

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from jim.clock import Clock
+from jim.localbatch.places import seen_below
 from tests.wrapper.worker import (
     MARK,
     Site,
@@ -269,6 +271,8 @@ def test_what_the_toucher_saw_below_a_failed_payload_does_not_meet_the_next_atte
     assert place.start().wait(20) == 1
     assert not unsigned_lives(place)
     assert place.record()["signal"] == "9"
+    told = seen_below(str(place.here / "job.sh"), 1, Clock().boot_id())
+    assert int(place.file("up")) in {pid for pid, _ in told}, "as the local batch system reads it"
 
 
 def test_a_toucher_knows_what_the_one_before_saw(place: Site) -> None:
