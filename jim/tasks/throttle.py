@@ -50,6 +50,8 @@ class Throttle(NamedTuple):
     doubt: float = 0.0  # since when decisions are not good, with the good one before them; 0: the last one was good
     probed: float = 0.0  # when a piece or an attempt was last let go in a bad time, in seconds since 1970
     trial: str = ""  # G.k, with the k submissions that grid job G had when an attempt of it was let go
+    failing: float = 0.0  # when the decision began in which the first of the last failures counted; 0: none is open
+    failing_wave: int = 0  # of that failure: it is open until an attempt of a later wave has ended well
     shrunk_line: int = 0  # the last line of the journal when it shrank: an attempt that was sent later says something
 
     @property
@@ -124,11 +126,21 @@ def _counted(state: Throttle, end: End) -> Throttle:
     """Count one attempt. A success of one that was sent before the trouble says nothing of now."""
     if end.well and end.wave < state.shrunk and end.line <= state.shrunk_line:
         return state
+    state = _suspected(state, end)
     row = state.row
     if state.alone and (end.wave >= state.alone or end.line > state.alone_line):
         row = 0 if end.well else state.row + 1
     good, failed = state.good + end.well, state.failed + (not end.well)
     return state._replace(ended=state.ended + 1, good=good, failed=failed, row=row)
+
+
+def _suspected(state: Throttle, end: End) -> Throttle:
+    """Remember the first failure; it was no part of a trouble if what was released after it has ended well."""
+    if not end.well and not state.failing:
+        return state._replace(failing=state.decided, failing_wave=end.wave)
+    if end.well and end.wave > state.failing_wave:
+        return state._replace(failing=0.0, failing_wave=0)
+    return state
 
 
 def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Throttle, str]:
@@ -137,7 +149,8 @@ def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Thr
     state = state._replace(ended=0, failed=0, decided=now)
     doubt = state.doubt or state.good_from or before.decided
     if share > FAIR:
-        state = _shrunk(state, before, next_wave, line)._replace(bad=before.bad or doubt, doubt=doubt)
+        since = min(doubt, state.failing or doubt)
+        state = _shrunk(state, before, next_wave, line)._replace(bad=before.bad or since, doubt=since)
         return state._replace(probed=before.probed if before.bad else now), _told(before, state.a)
     if share > GOOD:
         return state._replace(fast=0, doubt=doubt), ""

@@ -170,6 +170,25 @@ def test_35_a_bad_time_reaches_back_to_the_good_decision_before_the_first_failur
     assert (done.throttle.bad, done.throttle.doubt, done.throttle.again) == (0.0, 0.0, 100.0)
 
 
+def test_35_a_bad_time_reaches_back_to_the_first_failure_after_which_nothing_that_was_released_later_ended_well():
+    """A few attempts fail at once; for some decisions all others that end are old ones, which end well."""
+    state = NEW._replace(a=200, at_once=200, decided=100.0)
+    state = ended(state, well=48, badly=2, wave=7, now=200.0).throttle
+    for now in (300.0, 400.0, 500.0):
+        state = ended(state, well=50, wave=6, now=now).throttle
+    state = ended(state, badly=50, wave=8, now=600.0).throttle
+    assert (state.a, state.bad) == (100, 100.0)
+
+
+def test_35_a_failure_is_no_part_of_the_trouble_if_what_was_released_after_it_ended_well():
+    state = NEW._replace(a=200, at_once=200, decided=100.0)
+    state = ended(state, well=48, badly=2, wave=7, now=200.0).throttle
+    for now in (300.0, 400.0, 500.0):
+        state = ended(state, well=50, wave=8, now=now).throttle
+    state = ended(state, badly=50, wave=9, now=600.0).throttle
+    assert (state.a, state.bad) == (100, 400.0), "the last good decision began then"
+
+
 def test_a_good_decision_ends_the_doubt():
     state = NEW._replace(a=50, decided=100.0, doubt=50.0)
     state = ended(state, well=50, now=200.0).throttle
