@@ -48,9 +48,7 @@ def hand_over(
     handler = handler_of(job.job_type, site.site.handlers)
     directory = submission_directory(keeper.directory(job.id), submission.k)
     keeper.hold.reach()
-    _refuse_another_s(directory, submission, jobs)
-    if tries_sent(directory) > submission.tries:  # more tries than those known to have done nothing
-        raise Unclear("JIM was ended before the batch system's answer was recorded")
+    require_untried(keeper, job, submission, jobs)
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
     if can_run_nothing(site.work, directory.parent):
         raise JimError(f"{directory.parent} was removed, and nothing of {job.id} can run without it")
@@ -66,6 +64,17 @@ def hand_over(
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
+
+
+def require_untried(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob]) -> None:
+    """Raise an error if a batch command may have got a submission. Runs in a worker.
+
+    Until that is known, the stored settings stay: what is sent already is judged by those that it was sent with.
+    """
+    directory = submission_directory(keeper.directory(job.id), submission.k)
+    _refuse_another_s(directory, submission, jobs)
+    if tries_sent(directory) > submission.tries:  # more tries than those known to have done nothing
+        raise Unclear("JIM was ended before the batch system's answer was recorded")
 
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:

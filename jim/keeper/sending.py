@@ -20,7 +20,7 @@ from jim.keeper import arrivals, judging, reasons
 from jim.keeper.avoiding import Avoiding
 from jim.keeper.deciding import AVOID
 from jim.keeper.disks import Disks
-from jim.keeper.handing_over import OF_EACH, hand_over
+from jim.keeper.handing_over import OF_EACH, hand_over, require_untried
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
@@ -57,6 +57,7 @@ class Sending:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
         self.disks, self.hosts = Disks(), Avoiding()
         self._turns, self._senders = Turns(), Senders()
+        self._untried = set[str]()  # marks of submissions that no batch command has had
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Hand over an intended submission; queue the grid job if local jobs of it wait."""
@@ -89,7 +90,7 @@ class Sending:
         most = min(room, keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting:
-            _intend(keeper, job, waiting)
+            self._untried.add(_intend(keeper, job, waiting))
             self._senders.look(keeper, job)
             self._hand_on_all(keeper, job)
 
@@ -114,13 +115,24 @@ class Sending:
 
     def _start(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
         jobs = _jobs(keeper, submission)
+        failed = partial(self._not_recorded, keeper, submission)
+        if submission.mark not in self._untried:  # a keeper before this one may have handed it over
+            look = partial(require_untried, keeper, job, submission, jobs)
+            done = partial(self._is_untried, submission)
+            return keeper.workers.start(
+                Errand(submission.mark, look, done, failed, grid=job.id, heeds=(BaseException,))
+            )
+        self._untried.remove(submission.mark)
         avoid = avoided(keeper, jobs[0], jobs[0].attempt - 1)
         judging.keep_sent_with(keeper, submission, jobs[0], avoid)
         keeper.hold.expect(keeper.store)
         work = partial(hand_over, keeper, job, submission, jobs, avoid)
-        done, failed = partial(self._recorded, keeper, submission), partial(self._not_recorded, keeper, submission)
+        done = partial(self._recorded, keeper, submission)
         errand = Errand(submission.mark, work, done, failed, command=True, grid=job.id, heeds=(BaseException,))
         return keeper.workers.start(errand)
+
+    def _is_untried(self, submission: Submission, _: None) -> None:
+        self._untried.add(submission.mark)
 
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         keeper.workers.forget(FULL)
@@ -165,12 +177,14 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
     return most - sum(counts.get(state, 0) for state in IN_BATCH)
 
 
-def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> None:
-    """Record the intent to send the first of these local jobs, with others that fit in its submission."""
+def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> str:
+    """Record the intent to send the first of these local jobs, with others that fit; return the mark of the submission."""
     first = _told_of_all(keeper, waiting[0])
     waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
     k = job.submissions + 1
-    judging.intend(keeper, job, k, f"jim-{keeper.hold.instance}-{job.id}-{k}", waiting)
+    mark = f"jim-{keeper.hold.instance}-{job.id}-{k}"
+    judging.intend(keeper, job, k, mark, waiting)
+    return mark
 
 
 def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict[str, Any]]:

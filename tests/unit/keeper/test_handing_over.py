@@ -69,6 +69,22 @@ def test_what_is_edited_between_the_intent_and_the_batch_command_counts(world, m
     assert killed_after_seven_seconds(world).state is State.FAILED
 
 
+def test_an_edit_after_a_keeper_was_killed_before_the_answer_does_not_change_what_it_had_sent(world, monkeypatch):
+    monkeypatch.setattr("jim.keeper.sending._record", lambda *_: None)  # the keeper is killed before it records that
+    world.submit(1, wall_seconds=86_400)
+    world.until(lambda: world.batch.tasks)
+    monkeypatch.undo()
+    monkeypatch.setattr("jim.keeper.editing.refuse_what_is_sent", lambda *_: "")
+    world.restart()
+    edit(world, wall_seconds=4)
+    world.until(lambda: world.store.submission(1, 1).state == "confirmed", seconds=10.0)
+    assert world.store.submission(1, 1).wall_seconds == 86_400
+    world.batch.start(1)
+    local = killed_after_seven_seconds(world)
+    assert (local.state, "time limit" in local.reason) == (State.WAITING, False)
+    assert len(world.batch.accepted) == 1
+
+
 def test_a_site_s_own_limit_is_stored_too(world):
     runs(world)
     assert world.store.submission(1, 1).wall_seconds == world.site.batch.wall_seconds
