@@ -178,7 +178,7 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
 
 
 def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> str:
-    """Record the intent to send the first of these local jobs, with others that fit; return the mark of the submission."""
+    """Record the intent to send the first of these local jobs, with others that fit; return the submission's mark."""
     first = _told_of_all(keeper, waiting[0])
     waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
     k = job.submissions + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from jim.workdir.verified import verified
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
 FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # an output out of reach is not yet bad
+AWAY_SECONDS = 60.0  # a directory that is away as a whole: somebody moves it, or its file system is mounted anew
 SEEN_LATE_SECONDS = 0.5
 
 
@@ -93,6 +95,7 @@ class Problem:
 
     said: str
     passes: bool
+    away: bool = False  # all outputs are, with their directory
 
 
 def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
@@ -105,10 +108,14 @@ def _problem(claimed: Claimed) -> Problem | None:
         try:
             deque(verified(claimed.directory, output), maxlen=0)
         except (OSError, JimError) as error:
-            return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error))
+            away = isinstance(error, FileNotFoundError) and not os.path.lexists(claimed.directory)
+            return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error), away)
     return None
 
 
 def _patience(keeper: Keeper, problem: Problem) -> float:
     """Return how long to wait: files of a worker node may appear late, and a file server may be away longer."""
-    return FILE_SERVER_SECONDS if problem.passes else keeper.site.batch.visible_seconds
+    if problem.passes:
+        return FILE_SERVER_SECONDS
+    visible = keeper.site.batch.visible_seconds
+    return max(AWAY_SECONDS, visible) if problem.away else visible

@@ -53,3 +53,16 @@ def test_an_output_that_may_not_be_read_is_bad_at_once(world, grid, out_of_reach
     world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
     world.go(20, 1.0)
     assert world.store.attempts(grid)[0].reason.startswith("outputs do not match the exit record: a: ")
+
+
+@pytest.mark.parametrize(("away", "reason"), [(50, ""), (70, "outputs do not match the exit record: a: ")])
+def test_a_directory_of_outputs_that_is_away_for_less_than_a_minute_costs_no_attempt(world, grid, away, reason):
+    world.batch.finish(1, 1, 0, extra=f"file 3 {ABC} a\n", files=[("a", b"abc")])
+    runs = world.site.work / str(grid) / "s1"
+    moved = runs.rename(runs.with_name("elsewhere"))
+    world.until(lambda: world.state(grid) is State.COMPLETING)
+    world.go(away, 1.0)
+    moved.rename(runs)
+    world.until(lambda: world.state(grid) is State.COMPLETED or len(world.batch.accepted) == 2, seconds=0.1)
+    assert world.store.attempts(grid)[0].reason[:41] == reason[:41]
+    assert (world.state(grid) is State.COMPLETED) is (not reason)
