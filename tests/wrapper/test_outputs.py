@@ -51,6 +51,13 @@ def test_outputs_are_listed_with_size_and_checksum(
     assert sorted(site.manifest()) == sorted(expected)
 
 
+def test_a_directory_that_somebody_moves_away_for_a_moment_costs_no_work(site: Site) -> None:
+    script = "printf abc >x; cd ..; mv run.1 away; (sleep 1; mv away run.1) >/dev/null 2>&1 &"
+    site.jobs(*sh(script), facts=("out x",))
+    assert site.run() == 0
+    assert f"file 3 {ABC} x" in site.manifest()
+
+
 def test_bytes_in_a_name(site: Site) -> None:
     site.jobs(*python("open(b'a\\xff\\xe9.dat', 'wb').write(b'abc')"), facts=("out *.dat",))
     assert site.run() == 0
