@@ -215,9 +215,11 @@ def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) ->
 
 def nowhere_to_run(view: View, job: GridJob) -> str:
     """Return why no attempt of a grid job can run any more: its directory was removed, and JIM makes no new one."""
+    if not job.place:  # it has none yet: the keeper may not even have taken it
+        return ""
     place = view.directory(job.id)
     with suppress(OSError):  # the work directory is out of reach just now
-        if job.place and view.disk(partial(can_run_nothing, view.site.work, place)):
+        if view.disk(partial(can_run_nothing, view.site.work, place)):
             return f"{place} was removed, and nothing of {job.id} can run without it; `jim copy` writes a new request"
     return ""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from jim.doors import inbox
 from jim.model import Piece, State, Step
 from tests.stand_ins import World
 
@@ -264,3 +265,11 @@ def test_a_grid_job_that_could_not_be_split_has_no_local_job_to_name(home, words
     home.finish("failed", "cannot be split")
     told = f"jim: there is no local job {words[1]}: grid job 1 ended before it was split\n"
     assert home.run(*words) == (4, "", told)
+
+
+@pytest.mark.parametrize("target", ["1", "1.0"])
+def test_nothing_has_failed_of_what_the_keeper_has_not_taken_yet(home, target):
+    assert inbox.deposit(home.site.state, "k", {"job_type": "executable"}) == 1
+    told = "no local job has failed or was killed so far; retry changes nothing"
+    assert home.out("retry", target, "--max", "1") == f"{target}: {told}\n"
+    assert inbox.names(home.site.state) == [inbox.request_name("k")]
