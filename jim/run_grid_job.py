@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim.doors import inbox, stdout
 from jim.doors.contract import door_of
-from jim.errors import BadRequest, JimError, words_of
+from jim.errors import BadRequest, BadSite, JimError, words_of
 from jim.model import Verb
 from jim.site import file as site_file
 
@@ -105,10 +105,13 @@ def require_keeper(state: Path) -> None:
 
 
 def wake(state: Path) -> None:
-    """Ring the keeper's bell, or start a keeper. If none starts, the request waits in the inbox for the next poll."""
+    """Ring the keeper's bell, or start a keeper. If none starts, the request waits in the inbox for the next poll.
+
+    Somebody else who only looks at the state directory, such as root, starts none.
+    """
     from jim.keeper import waking  # the code that starts processes is loaded only after the request is durable
 
-    with suppress(OSError):
+    with suppress(OSError, BadSite):
         waking.wake(state)
 
 

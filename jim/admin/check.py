@@ -111,11 +111,12 @@ def _libraries() -> Finding:
 
 
 def _state(site: Site, mounts: str | None) -> Finding:
+    owner = site.state.stat().st_uid if site.state.exists() else os.geteuid()
+    if owner != os.geteuid():
+        todo = f"run this command as its owner, or set {STATE_VARIABLE} to a directory of your own"
+        return Finding("", FAILED, f"{site.state} belongs to uid {owner}, but this is uid {os.geteuid()}", todo)
     make_state(site, mounts)
     about = site.state.stat()
-    if about.st_uid != os.geteuid():
-        todo = f"run this command as its owner, or set {STATE_VARIABLE} to a directory of your own"
-        return Finding("", FAILED, f"{site.state} belongs to uid {about.st_uid}, but this is uid {os.geteuid()}", todo)
     kind = file_system_of(site.state, mounts)
     return _good(f"{site.state} is on a local disk ({kind}), mode {about.st_mode & 0o777:04o}")
 

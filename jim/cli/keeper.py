@@ -27,6 +27,7 @@ from jim.site import file as site_file
 from jim.site.accounts import for_each, run_as
 from jim.site.file import Site, make_state
 from jim.site.lock import holder, runs
+from jim.site.whose import require_own
 from jim.statusdb.task_rows import LIVE_TASKS, Task
 
 END_SECONDS = 30
@@ -71,6 +72,7 @@ def _end_all(site: Site) -> int:
 def _start_own() -> int:
     """Start this account's keeper if it is needed, and report it in one line."""
     view, name = look(), account()
+    require_own(view.site.state)
     unfinished = len(view.unfinished())
     wishes = any((view.site.state / "inbox").glob("wish-*"))
     kept, finished = view.site.keep.seconds, view.store.grid_jobs(Step.FINISHED)

@@ -22,6 +22,7 @@ from jim.doors.contract import Told, door_of
 from jim.errors import JimError, UnknownJob
 from jim.files import cut, locked, missed, read_regular, replace, replace_durably, sync_directory
 from jim.model import Standing
+from jim.site.whose import require_own
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
@@ -45,6 +46,7 @@ def deposit(
     With `apart`, a different request with the same key is refused; `apart` names the parts that may differ. Without a
     door, the default door answers. `beside` is what the door keeps of the grid job, if there is anything (`AtDoor`).
     """
+    require_own(state)
     door = door or door_of()
     number = known(state, key, request, apart)
     if number:
@@ -141,6 +143,7 @@ def is_wished(state: Path, task: str) -> bool:
 
 
 def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:
+    require_own(state)
     # Wishes are numbered after the existing ones: a changed clock must not reverse their order.
     turn_of = re.compile(r"wish-(\d{1,9})-", re.ASCII).match  # found once: thousands may wait
     there = map(turn_of, os.listdir(state / "inbox"))  # noqa: PTH208

@@ -16,6 +16,7 @@ from jim.clock import Clock
 from jim.errors import BadSite, JimError
 from jim.keeper.waking import lacking, require_libraries
 from jim.model import KEEPER_ENDS
+from jim.site.whose import require_own
 
 
 def _last_words(state: Path, error: JimError) -> JimError:
@@ -36,6 +37,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, fo
     import logging
     import signal
 
+    require_own(state)  # before anything is logged
     try:
         from jim.keeper.loop import keep
         from jim.keeper.opening import open_keeper, site_of, start_log

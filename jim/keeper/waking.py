@@ -12,6 +12,7 @@ from jim.clock import Clock
 from jim.errors import BadSite
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 from jim.site.lock import heart_beats, runs
+from jim.site.whose import require_own
 
 BELL = "bell"  # the keeper's end is in jim/keeper/bell.py
 LIBRARIES = ("lxml", "psutil", "tenacity")  # every keeper needs them
@@ -48,6 +49,7 @@ def how_to_install(names: Sequence[str]) -> str:
 
 def wake(state: Path) -> None:
     """Start a keeper, or call the running one. The lock decides: a second keeper ends at once."""
+    require_own(state)  # to look for a keeper may make the lock
     if runs(state):
         ring(state)
     else:
@@ -72,6 +74,7 @@ def start_keeper(state: Path) -> None:
     """Start a keeper process that shares no session, descriptors or environment with this process."""
     from jim.command import scrubbed_environment, spawn
 
+    require_own(state)
     place = str(state.resolve())  # one directory must have one name, which is part of the work directory's name
     named = os.environ.get(SITE_VARIABLE)
     site = {SITE_VARIABLE: str(Path(named).absolute())} if named else {}

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
+from jim.site import whose
 from jim.site.sections import QUEUES, Queue, checked, line_of, queues_in
 from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
 # The environment variables that JIM reads; a gatekeeper passes neither of them.
-STATE_VARIABLE = "JIM_STATE"
+STATE_VARIABLE = whose.STATE_VARIABLE
 SITE_VARIABLE = "JIM_SITE"
 # The first letters of the types of network file systems.
 NETWORK = (
@@ -133,7 +134,7 @@ def load(state: str = "") -> Site:
     state = state or os.environ.get(STATE_VARIABLE, "")
     named = os.environ.get(SITE_VARIABLE)
     place = _named_state(state) if state else _managed_state() if MANAGED_FILE.exists() else own_state()
-    _refuse_anothers(place)
+    whose.refuse_unusable(place)
     if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
         return read(Path(named or MANAGED_FILE), place, managed=True)
     if named:
@@ -209,34 +210,6 @@ def _named_state(state: str) -> Path:
         raise BadSite(f"{STATE_VARIABLE}: cannot use {state}: {why}; name another directory") from error
 
 
-def _refuse_anothers(place: Path) -> None:
-    """Refuse a path that cannot be this account's state directory."""
-    own = f"to use a directory of your own, unset {STATE_VARIABLE} or set it to another directory"
-    try:
-        about = place.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        above = next((each for each in place.parents if os.path.lexists(each)), Path("/"))
-        if not above.is_dir():
-            raise BadSite(f"{place} cannot be a state directory, because {above} is not a directory; {own}") from None
-        return
-    except OSError as error:
-        above = next(each for each in place.parents if os.access(each.parent, os.X_OK))
-        whose = f"{above} belongs to {_name_of(above.stat().st_uid)}, but this is {_name_of(os.getuid())}"
-        raise BadSite(f"JIM cannot look at {place}: {error.strerror}; {whose}; {own}") from error
-    if not place.is_dir():
-        raise BadSite(f"{place} cannot be a state directory, because it is not a directory; {own}")
-    if not os.access(place, os.R_OK | os.X_OK):
-        whose, ours = _name_of(about.st_uid), _name_of(os.getuid())
-        raise BadSite(f"{place} belongs to {whose}, but this is {ours}: run this command as {whose}; {own}")
-
-
-def _name_of(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
-
-
 def _managed_state() -> Path:
     try:
         return MANAGED_STATE / pwd.getpwuid(os.getuid()).pw_name
@@ -270,7 +243,7 @@ def place_of(site: Site, key: str) -> str:
 
 
 def _remedy(site: Site) -> str:
-    root = f"ask root to run: jim site init --account {site.state.name if site.managed else _name_of(os.getuid())}"
+    root = f"ask root to run: jim site init --account {site.state.name if site.managed else whose.name_of(os.getuid())}"
     own = f"set {STATE_VARIABLE} to a directory that you can write to"
     homeless = f"; for an account without a home directory, {root}" if site.state == own_state() else ""
     return root if site.managed else own + homeless
@@ -317,6 +290,7 @@ def refuse_network(state: Path, mounts: str | None = None) -> None:
 
 def make_state(site: Site, mounts: str | None = None) -> None:
     """Make the state directory and its contents; refuse a place on which JIM cannot keep its promise."""
+    whose.require_own(site.state)
     refuse_network(site.state, mounts)
     if site.site.work and not Path(site.site.work).is_dir():
         raise BadSite(f"[site] work: the directory {site.site.work} does not exist: mount it, or make it if it is new")

@@ -27,7 +27,7 @@ def test_a_check_exits_3_only_if_something_is_wrong(found, code, monkeypatch, ca
 def test_root_is_told_that_no_job_was_tried(monkeypatch, capsys):
     monkeypatch.setattr(arc_service, "findings", lambda site: [GOOD])
     monkeypatch.setattr(arc.os, "getuid", lambda: 0)
-    monkeypatch.setattr("jim.site.file._refuse_anothers", lambda place: None)
+    monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["arc", "check"]) == 0
     told = capsys.readouterr().out.splitlines()[1]
     assert told.startswith("warning  job: no job was tried, because root called this check; run `jim arc check` as")

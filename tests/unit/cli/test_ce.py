@@ -19,7 +19,7 @@ def test_a_check_submits_a_job_unless_root_asks_and_exits_3_if_something_is_wron
     monkeypatch.setattr(ce_service, "findings", lambda site: found)
     monkeypatch.setattr(ce_proof, "with_a_job", lambda: JOB)
     monkeypatch.setattr(ce.os, "getuid", lambda: uid)
-    monkeypatch.setattr("jim.site.file._refuse_anothers", lambda place: None)
+    monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["ce", "check", "--json"]) == code
     document = json.loads(home.capsys.readouterr().out)
     *others, job = document["checks"]

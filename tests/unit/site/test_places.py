@@ -170,7 +170,7 @@ def test_a_state_directory_that_can_be_none_is_refused(tmp_path, name, said):
 
 def test_the_state_directory_of_another_account_is_refused_with_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda place, mode: False)
-    monkeypatch.setattr(site_file, "_name_of", lambda uid: "alice")
+    monkeypatch.setattr("jim.site.whose.name_of", lambda uid: "alice")
     with pytest.raises(
         BadSite, match="belongs to alice, but this is alice: run this command as alice; to use a directory of your own"
     ):
