@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from jim.admin.code import load_all
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
-from jim.errors import JimError
+from jim.doors import untaken
+from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_to_all, replace_durably, sync_directory
 from jim.keeper.serial import told
 from jim.keeper.waking import how_to_install
 from jim.model import Job
+from jim.reading.quantities import how_many
 from jim.site import file as site_file
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site.space import free_mb, shortage
@@ -61,6 +63,7 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     """List the questions that can be asked once there is a state directory."""
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
+    yield "inbox", lambda: _inbox(site.state)
     yield "status DB", lambda: _database(site.state)
     yield "serials", lambda: _good(told(site))
     yield "state space", lambda: _space(site, "state", site.state)
@@ -141,6 +144,25 @@ def _files(place: Path) -> Finding:
         if file.read_bytes() != b"new" or os.listdir(name) != ["file"]:  # noqa: PTH208 - names suffice
             return Finding("", FAILED, "a rename did not replace an existing file", "use another file system")
     return _good("fsync and rename work")
+
+
+def _inbox(state: Path) -> Finding:
+    """Look for requests and wishes that no keeper can take."""
+    said, todo = [], []
+    if barred := untaken.barred(state):
+        said.append(f"{_files_of(barred)} cannot be read by this account")
+        todo.append(f"{untaken.remedy(barred[0])}; or remove the file")
+    if aside := untaken.aside(state):
+        said.append(f"{_files_of(aside)} {'is' if len(aside) == 1 else 'are'} damaged")
+        todo.append("submit the request, or ask for the wish, again; then remove the damaged file")
+    if said:
+        return Finding("", WARNING, f"in {state / 'inbox'}: {'; '.join(said)}", "; ".join(todo))
+    return _good("every request and wish can be read")
+
+
+def _files_of(paths: Sequence[Path]) -> str:
+    names = [path.name for path in paths[:FEW]] + ([f"{len(paths) - FEW:,} more"] if len(paths) > FEW else [])
+    return f"{how_many(len(paths), 'file')} ({', '.join(names)})"
 
 
 def _database(state: Path) -> Finding:

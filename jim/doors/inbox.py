@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jim.doors.identity import Apart
 
 LONGEST = 4 * 1024 * 1024
+ASIDE = ".unreadable-"  # the names of damaged files begin with this word
 
 
 def deposit(
@@ -224,18 +225,22 @@ def slices_of(text: str) -> tuple[int, tuple[tuple[int, int], ...]]:
 def arrived(state: Path) -> Iterator[tuple[Path, dict[str, Any] | Exception]]:
     """List the contents of the inbox: requests, then wishes in the order in which they were stored.
 
-    A file that is out of reach for a moment is listed with its error, and stays in place.
+    A file that cannot be read is listed with the error.
     """
     for path in (state / "inbox" / name for name in names(state)):
         try:
             content = json.loads(read_regular(path, LONGEST))
-        except (OSError, ValueError, JimError, RecursionError) as error:
-            if missed(error):
-                yield path, error
-            else:
-                put_aside(path)
-            continue
-        yield path, content
+        except (OSError, JimError) as error:
+            yield path, error
+        except (ValueError, RecursionError) as error:
+            yield path, JimError(f"it is no JSON: {error}")
+        else:
+            yield path, content
+
+
+def is_out_of_reach(error: Exception) -> bool:
+    """Tell whether a file that cannot be read may be whole. Permission is given by people, so that is waited for."""
+    return missed(error) or isinstance(error, PermissionError)
 
 
 def names(state: Path) -> list[str]:
@@ -254,9 +259,9 @@ def handed_in_by(state: Path, dn: str) -> set[int]:
     return found
 
 
-def put_aside(path: Path) -> None:
-    """Move a file that no door has made out of the way, to a place that only people look at."""
-    path.rename(path.with_name(f".unreadable-{cut(path.name)}"))
+def put_aside(path: Path) -> Path:
+    """Move a damaged file out of the way, to a place that only people look at; return the place."""
+    return path.rename(path.with_name(f"{ASIDE}{cut(path.name)}"))
 
 
 def keep(path: Path, content: dict[str, Any]) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from jim.doors import generations, inbox
-from jim.errors import NotStorable, UnknownJob
+from jim.doors.untaken import remedy
+from jim.errors import NotStorable, UnknownJob, words_of
 from jim.evidence.transitions import FAMILY_VERBS, too_early_to_remove
 from jim.jobs import GridJob, sender_of
 from jim.keeper import publishing, wishes
@@ -204,9 +205,12 @@ def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[Then | None]:
     for path, content in inbox.arrived(keeper.site.state):
         is_request = path.name.startswith("request-")
         if isinstance(content, Exception):
-            waiting |= is_request
-            wishes.unread.add(inbox.wish_of(path.name))
-            say_that_it_is_left(keeper, path, content)
+            if inbox.is_out_of_reach(content):
+                waiting |= is_request
+                wishes.unread.add(inbox.wish_of(path.name))
+                say_that_it_is_left(keeper, path, content)
+            else:
+                yield partial(_put_aside, path, content)
             continue
         then = None
         try:
@@ -217,13 +221,24 @@ def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[Then | None]:
                 log.warning("%s cannot be taken: %s", path.name, error)
                 then = partial(inbox.taken, path)
         except (KeyError, TypeError, ValueError, AttributeError, NotStorable) as error:
-            log.warning("%s cannot be taken: %s", path.name, error)
-            then = partial(inbox.put_aside, path)
+            then = partial(_put_aside, path, error)
         waiting |= is_request and then is None
         yield then
 
 
+def _put_aside(path: Path, error: Exception) -> None:
+    """Put a damaged file aside. A door has accepted what it said, so nobody may overlook that."""
+    place = inbox.put_aside(path)
+    log.error("inbox: %s cannot be taken: %s; it was put aside as %s", path.name, words_of(error), place)
+
+
 def say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:
-    """Log that a file of inbox or spool cannot be read at the moment."""
-    if keeper.workers.pace(("unread", path.name)):
-        log.warning("%s: %r cannot be read now, and will be tried again: %s", path.parent.name, path.name, error)
+    """Log that a file of inbox or spool cannot be read at the moment; once, if only people can change that."""
+    key, todo = ("unread", path.name), ""
+    if isinstance(error, PermissionError):
+        if keeper.workers.tries(key):
+            return
+        todo = f"; {remedy(path)}"
+    if keeper.workers.pace(key):
+        said = "%s: %r cannot be read now, and will be tried again: %s%s"
+        log.warning(said, path.parent.name, path.name, error, todo)

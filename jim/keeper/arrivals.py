@@ -119,6 +119,8 @@ def _arrivals(keeper: Keeper, publications: int) -> list[Arrival]:
             if entry.name.startswith("."):
                 continue
             published = ".pub." in entry.name
+            if not (published or keeper.workers.ready(("barred", entry.name))):
+                continue
             looked[published] += 1
             if looked[published] > (publications if published else AT_ONCE):
                 continue
@@ -143,7 +145,8 @@ def _version(about: os.stat_result) -> tuple[int, int]:
 
 def _remove(keeper: Keeper, arrival: Arrival) -> None:
     """Remove a file that was taken in, but not a newer publication of the same name."""
-    keeper.workers.forget(("unread", arrival.path.name))
+    for what in ("unread", "barred"):
+        keeper.workers.forget((what, arrival.path.name))
     if arrival.kind != PUBLICATION:
         arrival.path.unlink(missing_ok=True)
         return
@@ -183,12 +186,30 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
     except StoreError:  # the file is not at fault: the next round takes in all files again
         raise
     except (JimError, OSError, ValueError) as error:
-        if missed(error):
+        if missed(error) or _is_put_off(keeper, arrival, error):
             say_that_it_is_left(keeper, arrival.path, error)
             return None
         log.warning("spool: %s: %s", arrival.path.name, error)
         return _put_aside
     return _remove
+
+
+def _is_put_off(keeper: Keeper, arrival: Arrival, error: Exception) -> bool:
+    """Tell whether a file that this account may not read is left for later: as long as its attempt has no verdict.
+
+    The exit record beside the claim says the same, so each such file is read seldom.
+    """
+    if not isinstance(error, PermissionError):
+        return False
+    try:
+        waits = not _attempt(keeper, arrival).verdict
+    except StoreError:
+        raise
+    except JimError:
+        return False
+    if waits:
+        keeper.workers.put_off(("barred", arrival.path.name))
+    return waits
 
 
 def _start(keeper: Keeper, arrival: Arrival) -> None:

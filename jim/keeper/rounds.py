@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from jim.doors.inbox import names
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.keeper.fulfilling import OTHERS
@@ -137,7 +138,8 @@ class Rounds:
         """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
         waits = self._expects_reports() or self.keeper.store.any_live_task() or self.keeper.store.unplaced()
-        return told and self.keeper.workers.idle() and not waits
+        # What lies in the inbox is to be tried again, such as a file that the account may not read.
+        return told and self.keeper.workers.idle() and not waits and not names(self.keeper.site.state)
 
     def _expects_reports(self) -> bool:
         return self.keeper.looks.publications or self.keeper.store.unfinished()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import __version__
+from jim.doors import untaken
 from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 from jim.jobs import GridJob
@@ -73,7 +74,8 @@ class Found:
 
     rooms: Sequence[Room]
     rejected: int | None  # files of wrappers that make no sense; None: the directory cannot be read
-    put_aside: int  # requests and wishes that no door has made
+    put_aside: int  # damaged requests and wishes
+    barred: int  # requests and wishes that this account may not read
     ending: Sequence[Ending]
 
 
@@ -94,10 +96,10 @@ def look_around(view: View) -> Found:
     rejected = None
     with suppress(OSError):
         rejected = view.disk(lambda: len(os.listdir(view.site.work / "rejected")))  # noqa: PTH208 - names suffice
-    aside = sum(name.startswith(".unreadable-") for name in os.listdir(view.site.state / "inbox"))  # noqa: PTH208
+    aside, barred = len(untaken.aside(view.site.state)), len(untaken.barred(view.site.state))
     places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
-    return Found(rooms, rejected, aside, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
+    return Found(rooms, rejected, aside, barred, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
 
 
 def _room(view: View, name: str, place: Path) -> Room:

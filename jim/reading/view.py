@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from jim.clock import Clock, age_seconds
-from jim.doors import inbox
+from jim.doors import inbox, untaken
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob, is_unwritten
@@ -115,7 +115,8 @@ class View:
             self._open_if_made()
             return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
-            raise UnknownJob(f"there is no grid job {number} in {self.site.state}") from None
+            hint = untaken.hint(self.site.state, number)
+            raise UnknownJob(f"there is no grid job {number} in {self.site.state}{hint}") from None
 
     def _open_if_made(self) -> None:
         """Open the store if an empty one takes its place, and the first keeper has made it meanwhile."""

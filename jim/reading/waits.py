@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
-from jim.evidence.transitions import FAMILY_VERBS, again_of
+from jim.evidence.transitions import again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
-from jim.reading import at_door, avoided, claims
+from jim.reading import at_door, avoided, claims, untaken
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
@@ -31,7 +31,7 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     if job.step is Step.FINISHED:
         yield _finished(view, job)
         yield from at_door.outputs(view, job)
-        yield from _not_taken(view, job)
+        yield from untaken.wishes(view, job)
         return
     yield from _keeper(view)
     yield from _wish(view, job)
@@ -57,7 +57,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     """Return what a local job waits for."""
     if local.state.final:
         yield _ended(job, local)
-        yield from _not_taken(view, job)
+        yield from untaken.wishes(view, job)
         return
     yield from _keeper(view)
     yield from _wish(view, job)
@@ -107,18 +107,8 @@ def _keeper(view: View) -> Iterator[Wait]:
         yield Wait(heart.words, f"{heart.next}; nothing happens until then", "heartbeat")
 
 
-def _not_taken(view: View, job: GridJob) -> Iterator[Wait]:
-    for verb, target in view.wishes(job):
-        then = "a keeper applies this in its next round"
-        if job.step is Step.COLLECTING and verb in FAMILY_VERBS:
-            then = "a keeper applies this once the outputs are collected"
-        elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == Verb.EDIT or "." in target):
-            then = "a keeper applies this once there are local jobs"
-        yield Wait(f"{verb} of {target} was requested, but no keeper has applied it yet", then, "user")
-
-
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:
-    yield from _not_taken(view, job)
+    yield from untaken.wishes(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
     unsaid = view.published.unsaid.get(str(job.id))

@@ -125,6 +125,7 @@ READING = (
     {
         "jim.reading",
         "jim.doors.inbox",
+        "jim.doors.untaken",
         "jim.work",
         "jim.request",
         "jim.tasks.on_waves",

@@ -64,6 +64,7 @@ def test_a_good_place_is_good(check, tmp_path):
         "state directory",
         "locks",
         "state files",
+        "inbox",
         "status DB",
         "serials",
         "state space",
