@@ -12,12 +12,13 @@ from typing import Any
 
 from jim.doors import generations, inbox
 from jim.doors.untaken import remedy
-from jim.errors import NotStorable, UnknownJob, words_of
+from jim.errors import JimError, Outdated, StoreError, UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS, too_early_to_remove
 from jim.jobs import GridJob, sender_of
 from jim.keeper import publishing, wishes
 from jim.keeper.aging import is_going
 from jim.keeper.keeper import Keeper
+from jim.keeper.refusing import put_aside, refuse
 from jim.keeper.resplitting import Resplits
 from jim.keeper.slices import Slices, meet
 from jim.model import Step, Verb, Witness
@@ -26,8 +27,10 @@ from jim.tasks.effects import PREFIX
 from jim.tasks.following import unsettle
 from jim.tasks.on_waves import refused_on_wave
 from jim.tasks.recovering import Recoveries
+from jim.tasks.unexpected import as_fault
 
 log = logging.getLogger(__name__)
+PASSING = (StoreError, Outdated)  # these say nothing of a file
 INBOX_SECONDS = 0.01  # of the loop, in one round
 LONGEST_DETAIL = 500
 FORGOTTEN_AT_ONCE = 500  # fulfilled wishes: about 10 ms of the loop; the next rounds forget the rest
@@ -210,26 +213,22 @@ def _take_all(keeper: Keeper, wishes: Wishes) -> Iterator[Then | None]:
                 wishes.unread.add(inbox.wish_of(path.name))
                 say_that_it_is_left(keeper, path, content)
             else:
-                yield partial(_put_aside, path, content)
+                yield partial(put_aside, path, content)
             continue
         then = None
         try:
-            with keeper.store.part():
+            with as_fault(), keeper.store.part():
                 then = take_request(keeper, path, content) if is_request else wishes.take(path, content)
         except UnknownJob as error:
             if not waiting:
                 log.warning("%s cannot be taken: %s", path.name, error)
                 then = partial(inbox.taken, path)
-        except (KeyError, TypeError, ValueError, AttributeError, NotStorable) as error:
-            then = partial(_put_aside, path, error)
+        except JimError as error:
+            if isinstance(error, PASSING):
+                raise
+            then = refuse(keeper, path, content, error)
         waiting |= is_request and then is None
         yield then
-
-
-def _put_aside(path: Path, error: Exception) -> None:
-    """Put a damaged file aside. A door has accepted what it said, so nobody may overlook that."""
-    place = inbox.put_aside(path)
-    log.error("inbox: %s cannot be taken: %s; it was put aside as %s", path.name, words_of(error), place)
 
 
 def say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:

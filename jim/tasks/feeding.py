@@ -28,6 +28,7 @@ from jim.statusdb.task_rows import (
 from jim.tasks.effects import OVER, coming_to_rest, gone
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
+from jim.tasks.unexpected import later
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500  # outputs, or pieces
@@ -51,7 +52,7 @@ def catch_up(keeper: Keeper, task: Task, source: Source) -> None:
         else:
             keeper.store.set_source(task.id, now.k, looked=keeper.clock.utc())
     if some:
-        keeper.workers.later(("task look", task.id, now.k), partial(catch_up, keeper, task, now))
+        later(keeper, task, ("task look", task.id, now.k), partial(catch_up, keeper, task, now))
 
 
 def _lost(keeper: Keeper, source: Source, outputs: Sequence[Output]) -> list[int]:

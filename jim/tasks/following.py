@@ -12,6 +12,7 @@ from jim.statusdb.task_rows import Ended, PieceRow, PieceState, TaskState, Wave,
 from jim.tasks.bringing import bring
 from jim.tasks.counting import count_ends, ends_in
 from jim.tasks.keeping import Keeper
+from jim.tasks.unexpected import alone
 
 log = logging.getLogger(__name__)
 BY_PAUSE, BY_CANCEL = "pause", "cancel"
@@ -23,7 +24,8 @@ def follow(keeper: Keeper) -> set[int]:
     """Follow all waves whose grid jobs have changed; return the tasks that they belong to."""
     behind = keeper.store.waves_behind()
     for wave in behind:
-        _follow(keeper, wave)
+        with alone(keeper, wave.task):
+            _follow(keeper, wave)
     return {each.task for each in behind}
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from jim.doors import inbox
 from jim.errand import Errand
-from jim.errors import JimError, words_of
+from jim.errors import JimError
 from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
-from jim.tasks.keeping import Keeper, ask_again, start
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.releasing import loads_of
+from jim.tasks.unexpected import in_words, start
 from jim.tasks.waves import Load, key_of, request_of
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def _hand_in(keeper: Keeper, task: Task, wave: Wave) -> float:
     loads = tried(wave) if wave.t else loads_of(keeper, wave)
     work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.fixes(task.id, wave.fix).values()))
     done, failed = partial(_handed_in, keeper, task, wave), partial(_refused, keeper, task, wave)
-    return start(keeper, Errand(key, work, done, failed, heeds=(BaseException,)))
+    return start(keeper, task, Errand(key, work, done, failed, heeds=(BaseException,)))
 
 
 def tried(wave: Wave) -> list[Load]:
@@ -78,7 +79,7 @@ def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
 
 def _refused(keeper: Keeper, task: Task, wave: Wave, error: BaseException) -> None:
     """Pause a task whose request is refused; its pieces are ready again. A full disk is waited for."""
-    words = words_of(error)
+    words = in_words(task, error)
     log.error("task %s: wave %d cannot be handed in: %s", task.name, wave.w, words)
     if isinstance(error, OSError):
         keeper.store.set_wave(wave, reason=words)

@@ -55,11 +55,6 @@ class Keeper(Protocol):
         """The worker threads."""
 
 
-def start(keeper: Keeper, errand: Errand[Any]) -> float:
-    """Start an errand of a task; return when to ask again."""
-    return min(keeper.workers.start(errand), ask_again(keeper))
-
-
 def ask_again(keeper: Keeper) -> float:
     """Return when to ask again about what is under way: it may end without a change of the store."""
     return keeper.clock.boot() + BUSY_SECONDS

@@ -22,6 +22,7 @@ from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.mounted import AnotherDirectory, note
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.memory import Memory
+from jim.tasks.unexpected import later, start
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -97,7 +98,7 @@ class Looking:
         memory = self._memories.setdefault(key[1:], Memory())
         work = partial(_work, keeper, task, source, spec, memory)
         done, failed = partial(self._found, keeper, task, source), partial(self._not_found, keeper, task, source)
-        keeper.workers.start(Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
+        start(keeper, task, Errand(key, work, done, failed, source=True, heeds=(OSError, ValueError, JimError)))
         return keeper.clock.boot() + max(every, BUSY_SECONDS)
 
     def _found(self, keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
@@ -174,13 +175,13 @@ def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends
         is_closed = bool(keeper.store.sources(task.id)[source.k].closed)
         keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some, is_closed=is_closed))
         if found.new:
-            keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
+            later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
             return
         left = _update_some(keeper, task, found)
         if not left:
             _note_look(keeper, task, source, found, ends)
     if left:
-        keeper.workers.later(("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
+        later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
 
 
 def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:

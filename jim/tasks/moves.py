@@ -18,6 +18,7 @@ from jim.tasks.looking import Looking
 from jim.tasks.planning import Planning
 from jim.tasks.releasing import Releasing
 from jim.tasks.storing import keep
+from jim.tasks.unexpected import alone
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -80,12 +81,13 @@ class Tasks:
             return NEVER
         key = ("task", number)
         try:
-            return self._moves(keeper, task)
+            with alone(keeper, number):
+                return self._moves(keeper, task)
         except StoreError:
             raise
         except (JimError, OSError) as error:
             log.error("task %s: %s", task.name, error)
-            return keeper.workers.put_off(key)
+        return keeper.workers.put_off(key)
 
     def _moves(self, keeper: Keeper, task: Task) -> float:
         when = NEVER

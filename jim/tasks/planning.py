@@ -8,12 +8,12 @@ from functools import partial
 from itertools import chain
 
 from jim.errand import Errand
-from jim.errors import words_of
 from jim.files import passes
 from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskState
 from jim.tasks.cutting import Cut, Pool, cut, end_of, ranges
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.throttle import read
+from jim.tasks.unexpected import in_words, later, start
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -88,7 +88,7 @@ class Planning:
         work = partial(cut, split, some, pool, keeper.site)
         done = partial(self._store, keeper, task, group, some, whole)
         failed = partial(_failed, keeper, task)
-        keeper.workers.start(Errand(_key(task), work, done, failed, source=True, heeds=(BaseException,)))
+        start(keeper, task, Errand(_key(task), work, done, failed, source=True, heeds=(BaseException,)))
         return True
 
     def _store(self, keeper: Keeper, task: Task, group: Group, items: Sequence[Item], whole: bool, made: Cut) -> None:
@@ -115,7 +115,7 @@ class Planning:
         if done + len(some) < len(made.pieces):
             keeper.store.add_task_pieces(task.id, first, some)
             more = partial(self._store_some, keeper, task, group, items, whole, made, first + len(some))
-            keeper.workers.later(_key(task), more)
+            later(keeper, task, _key(task), more)
             return
         used = set(_used(made.pieces))
         if not keeper.store.all_available(task.id, used):
@@ -168,7 +168,7 @@ def _settle(keeper: Keeper, task: Task, group: Group, made: Cut, used: set[int],
 
 def _failed(keeper: Keeper, task: Task, error: BaseException) -> None:
     """Pause a task whose items the splitter cannot split; what passes is tried again."""
-    words = words_of(error)
+    words = in_words(task, error)
     log.error("task %s cannot be planned: %s", task.name, words)
     if isinstance(error, OSError) and passes(error):
         return

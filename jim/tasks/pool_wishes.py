@@ -15,6 +15,7 @@ from jim.tasks.concluding import close_group
 from jim.tasks.keeping import Keeper
 from jim.tasks.sources import Found, directory, group_of
 from jim.tasks.sources.memory import Memory
+from jim.tasks.unexpected import later, start
 
 LEFT_AT_ONCE = 500  # files that are left out in one turn of the loop
 GIVEN_UP_FROM = frozenset(
@@ -67,7 +68,7 @@ def _look_once_more(keeper: Keeper, task: Task) -> None:
     for k, source in enumerate(task.spec["source"]):
         if source["kind"] == "directory":
             work, done = partial(_listed, keeper, task.id, source), partial(_leave_out, keeper, task, k)
-            keeper.workers.start(Errand(("task left", task.id, k), work, done, lambda _: None, source=True))
+            start(keeper, task, Errand(("task left", task.id, k), work, done, lambda _: None, source=True))
 
 
 def _listed(keeper: Keeper, task: int, source: Mapping[str, Any]) -> Found:
@@ -91,7 +92,7 @@ def _leave_out(keeper: Keeper, task: Task, k: int, found: Found) -> None:
     pooling.leave_out(keeper, task, some if whole else (), pooling.UNRESTED)
     found.empty = []
     if found.new:
-        keeper.workers.later(("task left", task.id, k), partial(_leave_out, keeper, task, k, found))
+        later(keeper, task, ("task left", task.id, k), partial(_leave_out, keeper, task, k, found))
 
 
 def reopen(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:

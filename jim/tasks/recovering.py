@@ -28,6 +28,7 @@ from jim.tasks.effects import TaskVerb, gone, to_retry
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pooling import STALE
+from jim.tasks.unexpected import as_fault, in_words, start
 from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class Recoveries:
             return True
         work = partial(_make, task, content, asked, failed, keeper.site)
         keeper.workers.forget(key)
-        keeper.workers.start(Errand(key, work, partial(self._keep, task.id), source=True))
+        start(keeper, task, Errand(key, work, partial(self._keep, task.id), source=True))
         return False
 
     def _keep(self, task: int, made: Made) -> None:
@@ -159,9 +160,10 @@ def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, int, int], ...]:
 
 def _make(task: Task, content: Mapping[str, Any], asked: str, failed: Sequence[Failed], site: Site) -> Made:
     try:
-        pieces = list(cut_again(task.spec["split"], failed, content, site))
+        with as_fault():  # else the wish would wait for ever
+            pieces = list(cut_again(task.spec["split"], failed, content, site))
     except (JimError, OSError) as error:
-        return Made(asked, print_of(failed), (), str(error))
+        return Made(asked, print_of(failed), (), in_words(task, error))
     lost = {part.item for *_, parts in failed for part in parts} - {part.item for each in pieces for part in each.parts}
     trouble = f"the splitter makes no piece of {len(lost)} of the items" if lost else ""
     return Made(asked, print_of(failed), pieces, trouble)

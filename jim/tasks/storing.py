@@ -27,9 +27,11 @@ from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, T
 from jim.tasks import streams
 from jim.tasks.bringing import todo_of
 from jim.tasks.counting import count_ends, sent_at
-from jim.tasks.keeping import Keeper, ask_again, start
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.mounted import AnotherDirectory, identity, note
+from jim.tasks.sources.lists import NESTED
 from jim.tasks.throttle import End
+from jim.tasks.unexpected import start
 from jim.tasks.waves import DIGITS
 from jim.workdir.verified import verified
 
@@ -71,7 +73,7 @@ def keep(keeper: Keeper, task: Task) -> float:
     pools = {each["name"]: each for each in task.streams}
     stores = {name: keeper.store.fact(store_fact(task.id, name)) for name in pools}
     work = partial(_keep_all, pools, stores, task, outputs)
-    return start(keeper, Errand(key, work, partial(_kept, keeper, task)))
+    return start(keeper, task, Errand(key, work, partial(_kept, keeper, task)))
 
 
 def _keep_all(
@@ -106,6 +108,14 @@ def read_about(path: Path) -> dict[str, Any]:
     if len(content) > LONGEST_ABOUT:
         raise Bad(f"longer than {LONGEST_ABOUT:,} bytes")
     try:
+        return _facts(content, path.name)
+    except RecursionError as error:
+        raise Bad(NESTED) from error
+
+
+def _facts(content: bytes, name: str) -> dict[str, Any]:
+    """Return those facts about an output that JIM knows."""
+    try:
         told = json.loads(content)
     except ValueError as error:
         raise Bad(f"no JSON: {error}") from error
@@ -116,7 +126,7 @@ def read_about(path: Path) -> dict[str, Any]:
         known["runs"] = {str(run): known.get("lumis", []) for run in known["runs"]}
     known.pop("lumis", None)
     try:
-        File.from_record({"lfn": path.name, **known})
+        File.from_record({"lfn": name, **known})
     except JimError as error:
         raise Bad(str(error)) from error
     return known

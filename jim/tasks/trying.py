@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from jim.command import run
 from jim.errand import Errand
-from jim.errors import words_of
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import GridJob
 from jim.model import State
@@ -19,8 +18,9 @@ from jim.tasks.concluding import is_over
 from jim.tasks.cutting import Pool, cut, ranges
 from jim.tasks.effects import FAILED, PASSED, as_named, is_tried
 from jim.tasks.handing_in import stored
-from jim.tasks.keeping import Keeper, ask_again, start
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.room import released
+from jim.tasks.unexpected import in_words, start
 from jim.tasks.waves import Load, sha256_of
 from jim.work.sizing import TEST_EVENTS
 from jim.workdir.submission import submission_directory
@@ -57,7 +57,7 @@ def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
         _judge(keeper, task, [each.trouble for each in tried if each.trouble])
         return NEVER
     work, done = partial(_checked, check, tried), partial(_judge, keeper, task)
-    return start(keeper, Errand(key, work, done, partial(_not_checked, keeper, task)))
+    return start(keeper, task, Errand(key, work, done, partial(_not_checked, keeper, task), heeds=(Exception,)))
 
 
 def _begin(keeper: Keeper, task: Task) -> float:
@@ -71,7 +71,8 @@ def _begin(keeper: Keeper, task: Task) -> float:
         _judge(keeper, task, ["there is nothing to test yet: no source has an item"])
         return NEVER
     work, done = partial(_first, keeper, task, items), partial(_store, keeper, task)
-    return start(keeper, Errand(("task test", task.id), work, done, partial(_not_checked, keeper, task)))
+    failed = partial(_not_checked, keeper, task)
+    return start(keeper, task, Errand(("task test", task.id), work, done, failed, heeds=(Exception,)))
 
 
 def _of_running(keeper: Keeper, task: Task) -> list[Item]:
@@ -152,7 +153,7 @@ def _checked(check: Sequence[str], tried: Sequence[Tried]) -> list[str]:
 
 
 def _not_checked(keeper: Keeper, task: Task, error: BaseException) -> None:
-    _judge(keeper, task, [words_of(error)])
+    _judge(keeper, task, [in_words(task, error)])
 
 
 def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
@@ -206,7 +207,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
         _judge_alone(keeper, task, troubles)
         return NEVER
     work, judge = partial(_checked, check, tried), partial(_judge_alone, keeper, task)
-    return start(keeper, Errand(key, work, judge, lambda error: judge([str(error)]), source=True))
+    return start(keeper, task, Errand(key, work, judge, lambda error: judge([str(error)]), source=True))
 
 
 def _judge_alone(keeper: Keeper, task: Task, troubles: list[str]) -> None:

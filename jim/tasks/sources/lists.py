@@ -16,6 +16,7 @@ from jim.tasks.sources import Found, group_of
 
 LARGEST = 64_000_000
 CLOSED = "closed"
+NESTED = "it nests too deeply"
 NOT_TEXT = "\ufffd"  # what stands in place of bytes that are no UTF-8
 NO_VARIABLES: Mapping[str, str] = {}
 
@@ -57,6 +58,8 @@ def _item(text: str, place: str) -> NewItem:
         record = File.from_record(told).to_record()
     except json.JSONDecodeError as error:
         raise JimError(f"{place}, column {error.colno}: no JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise JimError(f"{place}: {NESTED}") from error
     except (ValueError, SplitError) as error:
         raise JimError(f"{place}: {error}") from error
     if not isinstance(variables, dict) or not all(isinstance(each, str) for each in variables.values()):

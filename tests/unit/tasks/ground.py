@@ -38,6 +38,7 @@ class Ground(World):
         self.place = place
         self.diary: list[tuple[str, ...]] = []  # the arguments of each payload that has ended well
         self.seeds: list[str] = []  # of each payload that was started
+        self.may_fault = False  # a test that lets something unexpected happen
         self.brings: Callable[[tuple[str, ...]], Mapping[str, bytes]] = lambda _: {}  # files, by a payload's arguments
         # Most tests are about something else: the allowance is large from the beginning.
         monkeypatch.setitem(words.RELEASE, "first", words.RELEASE["first"]._replace(default=1000))
@@ -77,6 +78,7 @@ class Ground(World):
     def check(self) -> None:
         wrong = {name: count for name, count in self.store.wrong_in_tasks().items() if count}
         assert not wrong, wrong
+        assert self.may_fault or not any("a fault in JIM" in each.reason for each in self.store.tasks())
 
     def begin(self) -> list[tuple[str, int]]:
         """Start all that is in the queue."""

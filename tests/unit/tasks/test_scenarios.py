@@ -88,7 +88,7 @@ def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground,
 def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, after):
     from jim.tasks import handing_in
 
-    class Killed(Exception):
+    class Killed(BaseException):
         pass
 
     real = inbox.deposit
