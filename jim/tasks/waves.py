@@ -23,6 +23,7 @@ from jim.work.pieces import of_task, within_limits
 from jim.work.site_steps import OfEach, take
 
 LARGEST_PIECE = 3_500_000  # bytes; the inbox reads 4 MB
+SHOWN, LONGEST_SHOWN = 20, 1_000  # files and variables of a piece that is too large, and characters of each
 DIGITS = 7
 FIXED = ("events", "splitter", "input_files")  # what steps must leave as it is: the pieces are planned
 
@@ -50,7 +51,8 @@ def _facts(item: Item) -> list[Any]:
 
 def weight(load: Load) -> int:
     """Return about how many bytes a piece takes in a request."""
-    return 300 + len(as_json(dict(load.record))) + sum(3 * len(each.name) for each in load.items.values())
+    items = (3 * len(as_json(each.name)) + len(as_json(dict(each.record))) for each in load.items.values())
+    return 300 + len(as_json(dict(load.record))) + sum(items)
 
 
 def key_of(task: Task, wave: Wave) -> str:
@@ -131,10 +133,15 @@ def made(
         whole = piece._replace(first_event=events[0], events=events[1], mask=NOTHING) if events else piece
         if load.record.get("changes"):
             whole = whole._replace(attributes={**whole.attributes, **load.record["changes"]})
-        if len(as_json(whole)) > LARGEST_PIECE:
-            why = f"it takes more than {LARGEST_PIECE:,} bytes in a request"
-            whole = Piece(files=piece.files[:10], variables=piece.variables, failure=why)
-        yield whole
+        yield whole if len(json.dumps(whole)) <= LARGEST_PIECE else _too_large(piece)
+
+
+def _too_large(piece: Piece) -> Piece:
+    """Return a piece that has failed on its creation, with what people may want to see of it."""
+    files = tuple(each for each in piece.files[:SHOWN] if len(each) <= LONGEST_SHOWN)
+    variables = {name: value for name, value in piece.variables.items() if len(f"{name}{value}") <= LONGEST_SHOWN}
+    why = f"it takes more than {LARGEST_PIECE:,} bytes in a request"
+    return Piece(files=files, variables=dict(list(variables.items())[:SHOWN]), failure=why)
 
 
 def _job(task: str, load: Load, site: Site) -> SplitJob:

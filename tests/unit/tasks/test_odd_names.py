@@ -11,7 +11,7 @@ from jim.reading import task_effects, task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
-from tests.unit.tasks.ground import SH
+from tests.unit.tasks.ground import SH, a_list
 
 ODD = ["a b", " a", "it's", '"q"', "ü€𝄞", "$HOME", "a;b|c&d", "-n", "\\n", "%s", "#1", "a\u00a0b", "*", "[x]"]
 WATCHES = f"""
@@ -145,3 +145,40 @@ def test_closing_tells_of_names_that_cannot_be_printed(ground, place, resting, o
     view = View(ground.site, ground.store, ground.clock)
     told = task_effects.effect(view, TaskVerb.CLOSE, ground.task(), {}).words
     assert told == f"is closed; 0 items waited, and are planned{words}"
+
+
+def test_names_that_take_too_much_of_a_request_fail_their_pieces_alone(ground):
+    """A failed piece needs neither its whole name nor its variables."""
+    told = [
+        "x" * 5_000_000,
+        "é" * 600_000,
+        "y" * 3_000_000,
+        json.dumps({"lfn": "z", "variables": {"V": "v" * 4_000_000}}),
+    ]
+    ground.start(f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(ground.place, *told, "good")}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        """)
+    ground.until_state(TaskState.FINISHED, seconds=300.0)
+    task = ground.task()
+    too_large = "failed on creation: it takes more than 3,500,000 bytes in a request"
+    too_long = "failed on creation: arguments: the text has {} characters; the limit is 32,768 bytes"
+    told = [ground.store.piece(task.id, p).reason for p in range(5)]
+    assert told == ["", too_large, too_long.format("3,000,000"), too_large, too_long.format("600,000")]
+    assert ground.done()["good"] == 1
+
+
+def test_pieces_with_long_variables_go_in_several_requests(ground):
+    told = [json.dumps({"lfn": f"f{n}", "variables": {"V": str(n) * 1_000_000}}) for n in range(6)]
+    ground.start(f"""
+        [[task]]
+        name = "t"
+        {SH}
+        source = [ {{ list = "{a_list(ground.place, *told)}" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        """)
+    ground.until_state(TaskState.FINISHED, seconds=300.0)
+    assert ground.task().outcome == "completed"
