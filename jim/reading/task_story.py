@@ -16,10 +16,16 @@ from jim.reading.task_attempts import AttemptSeen, attempts
 from jim.reading.task_facts import what_of
 from jim.reading.view import View
 from jim.statusdb.chains import is_there, item_name
-from jim.statusdb.task_rows import Item, ItemState, Output, OutputState, PieceRow, PieceState, Task
-from jim.tasks.effects import fix_of
+from jim.statusdb.task_rows import Item, ItemState, Output, OutputState, PieceRow, PieceState, Task, TaskState
+from jim.tasks.effects import OVER, fix_of
 
 ENDED = (PieceState.COMPLETED, PieceState.FAILED)
+UNSENT = (PieceState.WAITING, PieceState.READY)
+OPEN = (
+    ItemState.AVAILABLE,
+    ItemState.PROMISED,
+    ItemState.ACQUIRED,
+)  # what a task still works on, unless it is cancelled
 TOLD_AT_ITEMS = (ItemState.LATE, ItemState.GONE, ItemState.LEFT_OUT, ItemState.DROPPED)
 OF_OUTPUTS = {  # what became of an output that is not there, in words
     OutputState.BROKEN: "its promise is broken",
@@ -60,11 +66,11 @@ def story(view: View, task: Task, item: Item) -> Iterator[Step]:
             if piece is None or (piece.task, p) in seen:
                 continue
             seen.add((piece.task, p))
-            name = tasks[piece.task].name
-            yield _piece(view, name, piece)
+            own = tasks[piece.task]
+            yield _piece(view, own, piece)
             for output in view.store.outputs_of(piece.task, p):
                 became = view.store.items_made_of([output.id])
-                yield _output(name, output, [(tasks[each.task].name, each) for each in became])
+                yield _output(own, piece, output, [(tasks[each.task].name, each) for each in became])
                 items.extend(became)
 
 
@@ -82,6 +88,7 @@ def _item(view: View, tasks: Mapping[int, Task], task: Task, item: Item) -> Step
         told = [f"came {as_utc(item.since)}{_from(task, item, facts['source'])}{size}"]
         told += [f"group {item.grp}"] if item.grp else []
     told += _aside(item)
+    told += [f"{_cancelled(task)}: nothing more is sent"] if task.state in OVER and item.state in OPEN else []
     return Step("item", task.name, item.name, item.state.value, {**facts, "note": item.note}, tuple(told))
 
 
@@ -129,7 +136,15 @@ def _why(reason: str) -> str:
     return f": {reason}" if reason else ""
 
 
-def _piece(view: View, task: str, piece: PieceRow) -> Step:
+def _cancelled(task: Task) -> str:
+    return f"{task.name} {'was' if task.state is TaskState.CANCELLED else 'is being'} cancelled"
+
+
+def _is_never_sent(task: Task, piece: PieceRow) -> bool:
+    return task.state in OVER and piece.state in UNSENT
+
+
+def _piece(view: View, task: Task, piece: PieceRow) -> Step:
     """Tell what became of a piece: where it was released, and each attempt."""
     made = attempts(view, piece)
     wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
@@ -148,11 +163,12 @@ def _piece(view: View, task: str, piece: PieceRow) -> Step:
         "reason": piece.reason,
     }
     told = [f"planned {facts['planned']}"] if piece.planned else []
-    told += _before(task, piece, [each for each in made if each.wave != piece.wave])
+    told += _before(task.name, piece, [each for each in made if each.wave != piece.wave])
     if wave:
-        told.append(f"released {wave.created} in {task}:{wave.w}{f' = {local_job}' if local_job else ''}")
-    told += _end(piece, [each for each in made if each.wave == piece.wave])
-    return Step("piece", task, f"{task}/{piece.p}", piece.state.value, facts, tuple(told))
+        told.append(f"released {wave.created} in {task.name}:{wave.w}{f' = {local_job}' if local_job else ''}")
+    made = [each for each in made if each.wave == piece.wave]
+    told += [f"never sent: {_cancelled(task)}"] if _is_never_sent(task, piece) else _end(piece, made)
+    return Step("piece", task.name, f"{task.name}/{piece.p}", piece.state.value, facts, tuple(told))
 
 
 def _before(task: str, piece: PieceRow, made: list[AttemptSeen]) -> Iterator[str]:
@@ -197,7 +213,7 @@ def _on(each: AttemptSeen) -> str:
     return f" on {each.host}" if each.host else ""
 
 
-def _output(task: str, output: Output, became: list[tuple[str, Item]]) -> Step:
+def _output(task: Task, piece: PieceRow, output: Output, became: list[tuple[str, Item]]) -> Step:
     """Tell what became of an output, and of which tasks it is an item."""
     kept = ("place", "sha256", "bytes", "fix", "reason")
     facts: dict[str, Any] = {name: getattr(output, name) for name in kept}
@@ -209,8 +225,9 @@ def _output(task: str, output: Output, became: list[tuple[str, Item]]) -> Step:
         told = [f"{there} {as_utc(output.changed)}: {output.place}"]
     elif output.state is OutputState.PROMISED:
         told = [f"promised {as_utc(output.promised)}"]
+        told += [f"nothing of it comes: {_cancelled(task)}"] if _is_never_sent(task, piece) else []
     else:
         told = list(_course(output))
     told += [f"made with fix {output.fix}"] if output.fix else []
     told += [f"an item of {name}, {each.state.value}" for name, each in became]
-    return Step("output", task, item_name(output), output.state.value, facts, tuple(told))
+    return Step("output", task.name, item_name(output), output.state.value, facts, tuple(told))

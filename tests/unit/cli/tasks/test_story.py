@@ -175,3 +175,15 @@ def test_a_story_fits_any_terminal(chain, jim, capsys, monkeypatch, width):
     lines = jim("items", "reco", "gen/7", "--story")[1].splitlines()
     long = [line for line in lines if len(line) > width]
     assert all(len(line.split()) == 1 for line in long), "only the path of a file is longer"
+
+
+def test_what_a_cancelled_task_has_not_sent_is_told_as_such(chain, tell):
+    chain.chain()
+    chain.until(lambda: chain.counts("pieces", "merge") == {"waiting": 1})
+    chain.ask("cancel", "reco")
+    chain.go(3)
+    assert tell("reco", "gen/7")[:3] == [
+        "gen/7 promised T by piece gen/7; reco was cancelled: nothing more is sent",
+        "reco/1 planned T; never sent: reco was cancelled",
+        "reco/1 promised T; nothing of it comes: reco was cancelled; an item of merge, failed",
+    ]
