@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, nearest
-from jim.handlers.base import COMMON, SPLITTING, Attribute, Handler, has_variable
+from jim.handlers.base import COMMON, Attribute, Handler, has_variable
 from jim.jobs import GridJob, public
 from jim.keeper.keeper import Keeper
 from jim.model import State
@@ -19,11 +19,9 @@ from jim.site.file import Site
 from jim.statusdb.contract import Store
 from jim.work import sizing
 from jim.work.lookup import refuse_unknown
+from jim.work.own_values import CUT_BY, KNOWN_BY
 from jim.workdir import credentials, packages
 
-# Attributes that decided the split, and attributes that identify a grid job.
-CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
-KNOWN_BY = frozenset({"job_type", "key"})
 UNSENT = (State.WAITING, State.FAILED, State.KILLED, State.NEW)  # a failed or killed local job may be retried
 Changes = Mapping[str, Any]
 

@@ -229,7 +229,14 @@ def check_splitter(split: Mapping[str, Any], site: Site) -> None:
 
 
 def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
-    """Check the request of a task as its grid jobs will have it; return it without a splitter."""
+    """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
+    handler, asked = checked(spec, site, events)
+    hold_files(asked, Path(spec["file"]), site)
+    return handler, asked
+
+
+def checked(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
+    """Check the words of the request of a task; return it without a splitter."""
     asked = dict(spec["request"])
     handler = handler_of(asked.get("job_type"), site.site.handlers)
     declared = declarations(handler)
@@ -237,10 +244,9 @@ def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, 
         asked["events"] = events
     if "splitter" in declared:  # so that texts may hold variables
         asked |= {"splitter": "FileBased", "input_files": [A_FILE]}
-    handler, checked = checked_request(asked, site.site.handlers)
+    handler, found = checked_request(asked, site.site.handlers)
     if "splitter" in declared:
-        checked |= {"splitter": None, "input_files": []}
-    hold_files(checked, Path(spec["file"]), site)
+        found |= {"splitter": None, "input_files": []}
     with foreign(f"job type {asked['job_type']}"):
-        check_limits(handler.resources(checked), site)
-    return handler, checked
+        check_limits(handler.resources(found), site)
+    return handler, found

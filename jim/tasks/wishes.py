@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 from jim.errand import Errand
-from jim.errors import UnknownJob
+from jim.errors import JimError, StoreError, UnknownJob
 from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks import kept, pool_wishes
+from jim.tasks.asked import unfit
+from jim.tasks.checks import checked
 from jim.tasks.connecting import in_order
 from jim.tasks.effects import (
     PREFIX,
@@ -28,10 +30,15 @@ from jim.tasks.ending import prefer
 from jim.tasks.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.keeping import Keeper
 from jim.tasks.recovering import Recoveries
+from jim.tasks.room import Place
 from jim.tasks.throttle import Throttle, read, resumed
+from jim.tasks.waves import fixed
 from jim.tasks.words import THROTTLE
+from jim.work.own_values import CUT_BY, KNOWN_BY
 
 log = logging.getLogger(__name__)
+FIXED = CUT_BY | KNOWN_BY | {"inputs", "stdin"}  # attributes of a request that stay as they are
+CHANGE = (TaskVerb.FIX, TaskVerb.RECOVER)
 
 
 def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:
@@ -42,8 +49,33 @@ def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries
         task = keeper.store.task_named(content["target"].removeprefix(PREFIX))
     except UnknownJob:
         return False
-    refused = refusal(task, content["verb"], content, pool_of(keeper.store, task))
-    return not (refused or _is_as_it_was(keeper, task, content) or recoveries.has_pieces(keeper, task, content))
+    return not (
+        _refused(keeper, task, content)
+        or _is_as_it_was(keeper, task, content)
+        or recoveries.has_pieces(keeper, task, content)
+    )
+
+
+def _refused(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
+    """Return why a wish changes nothing; empty: it does."""
+    verb = content["verb"]
+    why = unfit(verb, content) or refusal(task, verb, content, pool_of(keeper.store, task))
+    changes = content.get("changes" if verb == TaskVerb.FIX else "attributes")
+    return why or (refused_changes(keeper, task, changes) if changes and verb in CHANGE else "")
+
+
+def refused_changes(of: Place, task: Task, changes: Mapping[str, Any]) -> str:
+    """Return why a task cannot run with changes of its request; empty: it can."""
+    if stays := FIXED & changes.keys():
+        return f"{min(stays)}: stays as it is"
+    spec = fixed(task.spec, [*of.store.fixes(task.id).values(), changes])
+    try:
+        checked(spec, of.site, events=sum(each.get("events") or 0 for each in spec["source"]))
+    except StoreError:
+        raise
+    except JimError as error:
+        return str(error)
+    return ""
 
 
 def _is_as_it_was(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> bool:
@@ -63,7 +95,7 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
         log.warning("%s changes nothing: %s", verb, error)
         return
     keeper.store.note_task(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
-    if why := refusal(task, verb, content, pool_of(keeper.store, task)):
+    if why := _refused(keeper, task, content):
         keeper.store.note_task(task.id, f"{verb} changes nothing", why)
         return
     if verb == TaskVerb.RECOVER:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jim.handlers.base import AS_A_WHOLE, COMMON, Attribute, Attributes, Handler
+from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler
 from jim.request import value_of
 from jim.request.languages import meant
 from jim.splitting.errors import SplitError
 from jim.splitting.numbers import TEXT
+
+# Attributes that decided the split, and attributes that identify a grid job.
+CUT_BY = frozenset({*SPLITTING, "events", "events_per_job", "balanced", "cpu_seconds_per_event", "test"})
+KNOWN_BY = frozenset({"job_type", "key"})
 
 
 def may_differ(handler: Handler) -> dict[str, Attribute]:

@@ -128,6 +128,7 @@ READING = (
         "jim.doors.untaken",
         "jim.work",
         "jim.request",
+        "jim.tasks.asked",
         "jim.tasks.on_waves",
         "jim.tasks.throttle",
         "jim.tasks.crowding",

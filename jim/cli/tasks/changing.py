@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +17,10 @@ from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest
-from jim.model import MOST_PRIORITY
 from jim.reading.tasks import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
+from jim.tasks.asked import unfit
 from jim.tasks.effects import POOL_VERBS, TaskVerb, paused_by_itself, pool_of, refusal
 from jim.tasks.streams import trouble_with
 from jim.tasks.words import THROTTLE
@@ -90,7 +91,7 @@ def add_verbs(verbs: Any) -> None:
         "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
     )
     parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
-    parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=int, help="-1,000 to 1,000; 0 is usual")
+    parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=_signed, help="-1,000 to 1,000; 0 is usual")
     parsers[TaskVerb.THROTTLE].add_argument(
         "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
     )
@@ -185,6 +186,8 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
         content = _content(verb, arguments)
         if "items" in content:
             content["items"] = [_name_of(each, task) for each in content["items"]]
+    if wrong := unfit(verb, content):
+        raise BadRequest(wrong)
     why = refusal(task, verb, content, pool_of(view.store, task))
     if verb is TaskVerb.START and not why:
         troubles = (trouble_with(each["store"]) for each in task.streams)
@@ -201,8 +204,6 @@ def _content(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
     if verb in POOL_VERBS:
         return _of_pool(verb, arguments)
     if verb is TaskVerb.PRIORITY:
-        if abs(arguments.priority) > MOST_PRIORITY:
-            raise BadRequest(f"{arguments.priority}: expected -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
         return {"priority": arguments.priority}
     if verb is TaskVerb.RETRY:
         given = {"reason": arguments.reason, "most": arguments.max}
@@ -243,14 +244,18 @@ def _name_of(name: str, task: Task) -> str:
     return next(ways, str(path))
 
 
+def _signed(text: str) -> int:
+    if not re.fullmatch(r"[+-]?\d{1,9}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, -1,000 to 1,000")
+    return int(text)
+
+
 def _limit(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if name == "disk_gb":
         raise BadRequest(DISK)
-    if name not in THROTTLE or not value.isdecimal() or len(value) > 9:
+    if name not in THROTTLE or not re.fullmatch(r"\d{1,9}", value, re.ASCII):
         raise BadRequest(f"{text!r}: expected {' or '.join(f'{each}=N' for each in THROTTLE)}, N a whole number")
-    if name in ("queued", "first") and not int(value):
-        raise BadRequest(f"{text}: must be 1 or more")
     return name, int(value)
 
 

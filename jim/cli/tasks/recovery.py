@@ -9,7 +9,7 @@ from jim.cli.split import parameters as values_of
 from jim.cli.text import plain, say
 from jim.errors import BadRequest
 from jim.jobs import Alike
-from jim.keeper.editing import CUT_BY, KNOWN_BY, meanings, read
+from jim.keeper.editing import meanings, read
 from jim.model import Reason
 from jim.reading.groups import grouped
 from jim.reading.quantities import counted, how_many
@@ -21,6 +21,8 @@ from jim.tasks.checks import sample
 from jim.tasks.effects import written
 from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
 from jim.tasks.waves import fixed
+from jim.tasks.wishes import FIXED
+from jim.work.own_values import CUT_BY, KNOWN_BY
 from jim.work.splitters import find
 
 REASONS_TOLD = 3
@@ -88,7 +90,7 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
     changes = dict(read(word, attributes) for word in words)
     for name in changes:
-        if name in CUT_BY | KNOWN_BY | {"inputs", "stdin"}:
+        if name in FIXED:
             raise BadRequest(WHOLE.format(task.name) if task.state in NOT_BEGUN else RUNS.format(task.name), name)
     _try(view, task, changes)
     return {"changes": changes}

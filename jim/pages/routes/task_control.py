@@ -16,12 +16,13 @@ from jim.model import MOST_PRIORITY
 from jim.pages.addresses import in_full
 from jim.pages.admission import DOING, require_control
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
-from jim.pages.routes.control import AGAIN, LONGEST, MOST, NUMBER, OF_FORM, never_kept, numbers, require_own_form
+from jim.pages.routes.control import AGAIN, LONGEST, NUMBER, OF_FORM, never_kept, numbers, require_own_form
 from jim.pages.shown import visible
 from jim.reading.effects import grown
 from jim.reading.task_effects import OFFERED, TaskEffect, effect
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
+from jim.tasks.asked import unfit_number
 from jim.tasks.effects import POOL_VERBS, TaskVerb
 from jim.tasks.throttle import NAMES
 
@@ -38,9 +39,8 @@ FIELDS: Mapping[TaskVerb, tuple[str, ...]] = {
     **{verb: ("group",) for verb in OFFERED if verb in POOL_VERBS},
 }
 CHOICES = {"untested": ("yes",), "how": ("suspend", "kill")}
-LEAST = {"at_once": 0, "priority": -MOST_PRIORITY}
-GREATEST = {"priority": MOST_PRIORITY}
 TEXTS = ("group", "reason")
+SAID = {"max": "most"}  # names of fields in wishes
 
 
 class Asked(NamedTuple):
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
             return {str(given["how"]): True} if given else {}
         if self.verb is TaskVerb.START:
             return {"untested": True} if given else {}
-        return {"most" if name == "max" else name: value for name, value in given.items()}
+        return {SAID.get(name, name): value for name, value in given.items()}
 
     @property
     def whole(self) -> bool:
@@ -138,7 +138,7 @@ def _fits(name: str, value: str) -> bool:
         return value in CHOICES[name]
     if name in TEXTS:
         return len(value) <= LONGEST
-    return bool(NUMBER.fullmatch(value)) and LEAST.get(name, 1) <= int(value) <= GREATEST.get(name, MOST)
+    return bool(NUMBER.fullmatch(value)) and not unfit_number(SAID.get(name, name), int(value))
 
 
 def _shown(pages: Pages, asked: Asked, again: str = "", status: int = 200) -> Response:

@@ -108,7 +108,6 @@ def test_a_fault_in_a_wish_for_a_grid_job_puts_the_wish_aside(ground, monkeypatc
 @pytest.mark.parametrize(
     "content",
     [
-        '{"verb":"fix","target":"task:t"}',
         '{"verb":["fix"],"target":"task:t"}',
         '{"verb":"dance","target":"task:t"}',
         '{"verb":"fix","target":"task:\\ud800"}',

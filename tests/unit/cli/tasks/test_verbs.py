@@ -262,6 +262,8 @@ def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim)
             "jim: 'speed=3': expected at_once=N or queued=N or first=N, N a whole number\n",
         ),
         (("throttle", "mc", "queued=0"), 2, "jim: queued=0: must be 1 or more\n"),
+        (("throttle", "mc", "at_once=٣"), 2, "jim: 'at_once=٣': expected at_once=N or "),
+        (("priority", "mc", "٣"), 2, "jim: argument N: '٣': expected a whole number, -1,000 to 1,000"),
         (("create", "/no/such"), 2, "jim: cannot read the task file: /no/such: No such file or directory\n"),
         ((), 2, "jim: the following arguments are required: "),
     ],
