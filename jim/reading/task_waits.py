@@ -203,10 +203,11 @@ def _promises(view: View, task: Task, waiting: int) -> Wait:
         counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
         promised, unstored = to_come(view, source)
         states = {"promised": promised, "to be stored": unstored, "broken": counts.get(OutputState.BROKEN, 0)}
-        told += [f"{count:,} of {source.stream} {state}" for state, count in states.items() if count]
+        these = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
+        told += [f"; in all of {source.stream}: {these}"] if these else []
         again += "".join(f"{each}; " for each in (broken(view, source, spec), upstream_idle(view, source)) if each)
     verb = "waits" if waiting == 1 else "wait"
-    what = f"{how_many(waiting, 'piece')} {verb} for promises: {', '.join(told)}"
+    what = f"{how_many(waiting, 'piece')} {verb} for promises{''.join(told)}"
     first = view.store.pieces_page(task.id, PiecesAsked(states=(PieceState.WAITING,)), 1)
     named = f"; `jim task explain {task.name}/{first[0].p}` names those of the first piece" if first else ""
     return Wait(what, f"{again}a piece is ready once all of its files are there{named}", STORED)

@@ -55,7 +55,7 @@ def test_who_waits_for_a_task_that_waits_is_told_for_what(chain):
     chain.until(lambda: chain.task("gen").state is TaskState.FINISHED)
     why = "20 promises of gen.gen are broken; `jim task retry gen` or `jim task recover gen` may fulfil them"
     assert hindered(chain, "merge") == [f"it is fed by reco, which waits, too: {why}"]
-    assert told(chain, "merge")["1 piece waits for promises: 4 of reco promised"].startswith(
+    assert told(chain, "merge")["1 piece waits for promises; in all of reco: 4 promised"].startswith(
         hindered(chain, "merge")[0]
     )
 
@@ -171,7 +171,7 @@ def test_who_waits_for_a_file_that_cannot_be_stored_is_told_so(chain):
     why = f"is not stored: {chain.stores['gen']}/gen-0000000-gen.dat is there with other content"
     why = f"output gen of piece gen/0 {why}"
     assert hindered(chain, "reco") == [f"it is fed by gen, which waits, too: {why}"]
-    assert told(chain, "reco")["1 piece waits for promises: 1 of gen to be stored"].startswith(
+    assert told(chain, "reco")["1 piece waits for promises; in all of gen: 1 to be stored"].startswith(
         hindered(chain, "reco")[0]
     )
     view, task = view_of(chain), chain.task("reco")

@@ -51,7 +51,7 @@ AGAIN = "`jim task retry gen` or `jim task recover gen` may fulfil them"
 def test_a_task_that_waits_for_broken_promises_says_so_and_what_fulfils_them(ground, jim):
     assert chain(ground, jim) == f"2 promises of gen.gen are broken; {AGAIN}"
     told = explained(jim, "reco")
-    assert told["2 pieces wait for promises: 2 of gen broken"] == (
+    assert told["2 pieces wait for promises; in all of gen: 2 broken"] == (
         f"2 promises of gen.gen are broken; {AGAIN}; a piece is ready once all of its files are there; "
         "`jim task explain reco/0` names those of the first piece"
     )
