@@ -136,6 +136,9 @@ def _read(table: Mapping[str, Any], file: Path) -> Spec:
     with faults.gathered():
         pools = list(_each(lambda pool: streams.read(pool, file.parent), spec.pop("output")))
         streams.refuse_seconds(pools)
+    for nth, pool in enumerate(pools):
+        with faults.gathered(nth):
+            streams.refuse_hidden(pool, spec["source"] or ())
     faults.refuse()
     spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
     return spec | ({"output": pools} if pools else {}) | {"file": str(file.resolve())}

@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from jim.errors import JimError
 from jim.tasks import words
 from jim.tasks.faults import wrong
 
@@ -47,6 +48,13 @@ def _check_as(text: str, each: object) -> None:
         raise wrong("output.as", f"{text!r}: it needs ${min(missing)}, or two files could have the same name")
     if "/" in text or text.startswith("."):
         raise wrong("output.as", f"{text!r}: a name in the directory that store says, and no hidden one")
+
+
+def refuse_hidden(stream: Spec, sources: Iterable[Spec]) -> None:
+    """Refuse names that begin with an empty group, and then with a dot."""
+    has_groups = any(each.get("group") or each.get("task") or each.get("campaigns", 1) != 1 for each in sources)
+    if not has_groups and Template(stream["as"]).safe_substitute(Group="").startswith("."):
+        raise wrong("output.as", f"{stream['as']!r}: the task has no groups, so these files would be hidden")
 
 
 def refuse_seconds(streams: Iterable[Spec]) -> None:
@@ -133,4 +141,7 @@ def too_many(stream: Spec, name: str, told: Spec) -> str:
 def name_in_store(stream: Spec, task: str, piece: str, group: str, name: str) -> str:
     """Return the name of a file in its store: none that leads into another directory."""
     told = {"Task": task, "Piece": piece, "Group": group.replace("/", "-"), "Name": name.replace("/", "-")}
-    return Template(stream["as"]).substitute(told)
+    names = Template(stream["as"])
+    if names.substitute(told | {"Name": PROBE}).startswith("."):  # a group may be empty, or begin with a dot
+        raise JimError(f"its name in the store, {names.substitute(told)!r}, would be hidden")
+    return names.substitute(told)

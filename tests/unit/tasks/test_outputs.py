@@ -414,6 +414,8 @@ X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
             "name='x', files='*', store='/tmp', as = '$Piece' }, { name='y', files='*', store='/tmp', as = '$Piece'",
             "output.as: '\\$Piece': two outputs are stored in /tmp under this name",
         ),
+        ("name = 'x', files = '*', as = '$Group.$Piece'", "output.as: '\\$Group.\\$Piece': the task has no groups, so"),
+        ("name = 'x', files = '*', as = '${Group}.$Piece'", "output.as: '\\${Group}.\\$Piece': the task has no groups"),
         ("name = 'x', files = '*', as = '$Nme'", "output.as: '\\$Nme': it may have \\$Task, \\$Piece"),
         ("name = 'x', files = '*', as = 'a/$Piece-$Name'", "output.as: .*: a name in the directory that store says"),
         ("name = 'x', files = '*', expects = { size = 1 }", "output.expects: expected { events = N }"),
@@ -431,6 +433,24 @@ def test_59_what_is_wrong_in_an_output_is_told(ground, words, why):
     with pytest.raises(BadRequest, match=why.replace("(", "\\(")):
         ground.create(wrong)
     assert ground.store.tasks() == []
+
+
+def test_no_output_is_stored_under_a_hidden_name(ground, store, tmp_path):
+    """A group may be empty also where another one is not; names of other groups are as they were said."""
+    ground.brings = lambda words: {"out.dat": b"x"}
+    ground.start(f"""
+        [[task]]
+        name = "t"
+        request = {{ job_type = "executable", executable = "/bin/echo", outputs = ["*.dat"] }}
+        source = [ {{ list = "{a_list(tmp_path, "run7-a", "run-b")}", group = "run(\\\\d*)" }} ]
+        split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
+        output = [ {{ name = "gen", files = "*.dat", store = "{store}", as = "$Group.$Piece" }} ]
+        """)
+    ground.until(lambda: bool(ground.work()) or bool(ground.store.outputs_in_trouble(1, -1)), 60.0)
+    ground.go(3, 60.0)
+    (waits,) = ground.store.outputs_in_trouble(ground.task().id, -1)
+    assert waits.reason == f"its name in the store, '.{waits.p:07}', would be hidden"
+    assert sorted(stored(store)) == [f"7.{1 - waits.p:07}"]
 
 
 def test_other_splits_of_files_bring_outputs_too(ground, store, tmp_path):
