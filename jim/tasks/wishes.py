@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ from jim.work.own_values import CUT_BY, KNOWN_BY
 
 log = logging.getLogger(__name__)
 FIXED = CUT_BY | KNOWN_BY | {"inputs", "stdin"}  # attributes of a request that stay as they are
-CHANGE = (TaskVerb.FIX, TaskVerb.RECOVER)
+CHANGES = {TaskVerb.FIX: ("changes", FIXED), TaskVerb.RECOVER: ("attributes", CUT_BY | KNOWN_BY)}
 
 
 def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:
@@ -60,13 +60,17 @@ def _refused(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Return why a wish changes nothing; empty: it does."""
     verb = content["verb"]
     why = unfit(verb, content) or refusal(task, verb, content, pool_of(keeper.store, task))
-    changes = content.get("changes" if verb == TaskVerb.FIX else "attributes")
-    return why or (refused_changes(keeper, task, changes) if changes and verb in CHANGE else "")
+    if why or verb not in CHANGES:
+        return why
+    name, fixed_names = CHANGES[TaskVerb(verb)]
+    return _refused_changes(keeper, task, content.get(name, {}), fixed_names)
 
 
-def refused_changes(of: Place, task: Task, changes: Mapping[str, Any]) -> str:
+def _refused_changes(of: Place, task: Task, changes: Mapping[str, Any], fixed_names: Set[str]) -> str:
     """Return why a task cannot run with changes of its request; empty: it can."""
-    if stays := FIXED & changes.keys():
+    if not changes:
+        return ""
+    if stays := fixed_names & changes.keys():
         return f"{min(stays)}: stays as it is"
     spec = fixed(task.spec, [*of.store.fixes(task.id).values(), changes])
     try:

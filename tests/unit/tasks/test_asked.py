@@ -60,3 +60,13 @@ def test_failed_pieces_are_not_recovered_with_unknown_attributes(ground):
     ground.go(2)
     assert ground.journal()[-1].startswith("recover changes nothing: 'nosuch': unknown attribute")
     assert inbox.names(ground.site.state) == []
+
+
+def test_recovered_pieces_may_have_other_input_files(ground):
+    """As `jim task recover` allows."""
+    ground.start(events(4, 2))
+    ground.until(lambda: len(ground.batch.tasks) == 2)
+    ground.until_state(TaskState.FINISHED, code=1, seconds=300.0)
+    ground.ask("recover", attributes={"inputs": []})
+    ground.go(3)
+    assert "recover: 2 failed pieces are replaced by 2" in ground.journal()
