@@ -12,6 +12,7 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.files import open_regular
 from jim.model import DECIDE, KEEPER_ENDS
+from jim.reading.quantities import ago, span
 from jim.site.lock import heart_beats, holder
 
 # Advice for a keeper that holds the lock and makes no progress.
@@ -80,7 +81,7 @@ def _found(state: Path, clock: Clock) -> Heart:
         return Heart(False, "no keeper is running: the last one had no work left")
     if boot != clock.boot_id():
         return Heart(False, "no keeper is running: the machine was restarted")
-    words = f"{max(0.0, clock.boot() - int(beat)):.0f} s ago"
+    words = ago(clock.boot() - int(beat))
     if heart_beats(state, clock):
         return Heart(True, f"keeper {_pid(state)}, last heartbeat {words}")
     return Heart(False, f"no keeper is running: the last heartbeat was {words}")
@@ -90,7 +91,7 @@ def _silence(state: Path, clock: Clock) -> str:
     with suppress(OSError, ValueError):
         boot, beat = (state / "heartbeat").read_text().split()
         if boot == clock.boot_id():
-            return f"has not updated its heartbeat for {clock.boot() - int(beat):.0f} s"
+            return f"has not updated its heartbeat for {span(clock.boot() - int(beat))}"
     return "has not written a heartbeat yet"
 
 

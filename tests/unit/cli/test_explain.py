@@ -8,7 +8,7 @@ from jim.model import Kind, Piece, Reason, State, Step, Witness
 from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, explained, sent
 
 KEEPER_ASLEEP = """
-* no keeper is running: the last heartbeat was 60 s ago
+* no keeper is running: the last heartbeat was 1 min ago
   evidence: heartbeat, just now
   next:     a poll, a wish or `jim keeper` starts one; nothing happens until then
 """

@@ -68,7 +68,7 @@ def test_status_says_what_makes_ages_grow(home):
     home.beat(ago=60)
     assert home.out("status").endswith(
         "\n\nseen 0 s ago\n"
-        "no keeper is running: the last heartbeat was 60 s ago; a poll, a wish or `jim keeper` starts one\n"
+        "no keeper is running: the last heartbeat was 1 min ago; a poll, a wish or `jim keeper` starts one\n"
     )
     home.beat()
     home.site.summary.write_text(json.dumps({"trouble": f"sinfo {EVIL}"}))

@@ -165,12 +165,12 @@ def play(ground: Chain, seed: int) -> None:
         assert len(files) == len(list(ground.stores["merge"].iterdir()))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 def test_61_each_event_is_merged_once_whatever_happens(ground, seed):
     play(ground, seed)
 
 
-@pytest.mark.parametrize("seed", [106, 109])  # what brings such files is recovered while they are waited for
+@pytest.mark.parametrize("seed", [109])  # what brings such files is recovered while they are waited for
 def test_61_each_event_of_parts_of_files_is_merged_once_whatever_happens(masks, seed):
     play(masks, seed)
 
@@ -182,6 +182,6 @@ def test_61_each_event_of_parts_of_files_is_merged_once_in_many_histories(masks,
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("seed", range(100, 400))
+@pytest.mark.parametrize("seed", range(1, 301))
 def test_61_each_event_is_merged_once_in_many_histories(ground, seed):
     play(ground, seed)

@@ -331,6 +331,7 @@ def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
     assert ground.done() == {"a": 1, "b/c": 1}
 
 
+@pytest.mark.torture
 def test_34_the_allowance_grows_by_ten_while_all_goes_well(ground):
     ground.start(events(180, 1, "release = { first = 5, at_once = 60, every_seconds = 0 }"))
     most = [0]
@@ -349,6 +350,7 @@ def test_34_the_allowance_grows_by_ten_while_all_goes_well(ground):
     assert max(most) == 60
 
 
+@pytest.mark.torture
 def test_36_a_task_of_which_all_fails_pauses_by_itself_and_goes_on_when_told(ground, tmp_path):
     names = [f"/data/{n:03}" for n in range(100)]
     ground.start(files(tmp_path, *names, more="release = { first = 5, probe_seconds = 600 }"))
@@ -460,6 +462,7 @@ def fails(ground, seconds):
     return len(ground.batch.tasks) - before
 
 
+@pytest.mark.torture
 def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probes(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
     assert ground.counts("pieces")["sent"] == 30
@@ -473,6 +476,7 @@ def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probe
     assert ground.done() == {f"/data/{n:03}": 1 for n in range(100)}
 
 
+@pytest.mark.torture
 def test_36_probes_that_try_pieces_again_pause_a_task_by_themselves_too(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
     began = ground.clock.now
