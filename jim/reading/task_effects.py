@@ -13,7 +13,7 @@ from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of as pool_of_output
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState
-from jim.tasks.effects import ENDED, TaskVerb, gone, pool_of, refusal, to_retry
+from jim.tasks.effects import ENDED, TaskVerb, need_new, pool_of, refusal, to_retry
 from jim.tasks.throttle import read
 
 SHOWN = 5  # pieces that are named
@@ -88,7 +88,7 @@ def _retry(known: Known, content: Content) -> Told:
     named = ", ".join(f"{known.task.name}/{p}" for p in numbers[:SHOWN]) + ", …" * (len(numbers) > SHOWN)
     verb = "is" if len(numbers) == 1 or failed == 1 else "are"
     words = f"{len(numbers):,} of {how_many(failed, 'failed piece')} {verb} tried again"
-    old = len(gone(known.view.store, known.task, numbers))
+    old = len(need_new(known.view.store, known.task, numbers))
     more = f"; new pieces do the work of {old:,} whose grid jobs are no longer kept" if old else ""
     return f"{words}{f': {named}' if named else ''}{more}", {"pieces": numbers}
 

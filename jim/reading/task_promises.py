@@ -95,7 +95,7 @@ def of_failed(view: View, task: Task, piece: PieceRow) -> str:
     if is_older(task):
         return ONLY_CANCEL.format(name=task.name)
     if is_given_up(view.store, task, piece):
-        return "nothing more happens: all its items were dropped"
+        return "nothing more happens: all its items were dropped or are gone"
     if piece.kind is not Kind.BROKEN:
         return ""
     items = _items(view, piece)

@@ -12,7 +12,7 @@ from jim.reading.task_facts import failures
 from jim.reading.task_promises import EXPLAINS, ONLY_CANCEL, STORED, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.task_rows import UNPRINTABLE, ItemState, Source, Task, TaskState
-from jim.tasks.effects import coming_to_rest, is_older
+from jim.tasks.effects import coming_to_rest, gone_for_good, is_older
 
 SHOWN = 5  # reasons of failures
 NOT_WORKED_ON = {
@@ -22,6 +22,10 @@ NOT_WORKED_ON = {
         "and are at rest by then"
     ),
 }
+GONE = (
+    "`jim task items {name} --state gone` lists them; nothing brings these files again: a new task can make them, "
+    "with a `store` if they are to stay"
+)
 MAY_RETRY = (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED)
 NEW_CONTENT = (
     "once at rest, it is worked on, or is late if its group is closed; "
@@ -35,6 +39,7 @@ def undone(view: View, task: Task) -> Iterator[Wait]:
         yield from _not_worked_on(view, task)
         yield from _not_taken(view, task)
         yield from _to_rest(view, task)
+        yield from _gone(view, task)
     yield from _failures(view, task)
 
 
@@ -74,6 +79,15 @@ def _to_rest(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(what, NEW_CONTENT.format(name=task.name), STORED)
 
 
+def _gone(view: View, task: Task) -> Iterator[Wait]:
+    """Return the items that went with their grid jobs: nothing brings their files again."""
+    if count := len(gone_for_good(view.store, task)) if task.state in MAY_RETRY else 0:
+        what = "is gone: its grid job is no longer kept, nor is its file"
+        if count > 1:
+            what = "are gone: their grid jobs are no longer kept, nor are their files"
+        yield Wait(f"{how_many(count, 'item')} {what}", GONE.format(name=task.name), STORED)
+
+
 def _failures(view: View, task: Task) -> Iterator[Wait]:
     """Return what has failed for good, and what a person can do about it."""
     if task.state not in MAY_RETRY:
@@ -83,7 +97,7 @@ def _failures(view: View, task: Task) -> Iterator[Wait]:
         f"`jim task retry {task.name}` tries them again as they are; `jim task recover {task.name}` makes new pieces"
     )
     if found and not may_be_tried_again(view, task):
-        again = "nothing tries them again: all their items were dropped"
+        again = "nothing tries them again: all their items were dropped or are gone"
     if is_older(task):
         again = ONLY_CANCEL.format(name=task.name)
     for each in found[:SHOWN]:

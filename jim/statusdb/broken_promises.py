@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jim.statusdb.chains import Chains
 from jim.statusdb.pieces import as_json
@@ -58,6 +58,16 @@ class BrokenPromises(Chains):
         """Tell whether promised items of a task were dropped with a note that begins so."""
         sql = "SELECT 1 FROM item WHERE task = ? AND state = 'dropped' AND there < 1 AND note GLOB ? LIMIT 1"
         return self.db.execute(sql, (task, f"{note}*")).fetchone() is not None
+
+    def not_kept(self, items: Iterable[int]) -> set[int]:
+        """Return those of some items whose files were in the work directory, and went with their grid jobs."""
+        sql = (
+            "SELECT i.id FROM json_each(?) e CROSS JOIN item i ON i.id = e.value JOIN output o ON o.id = i.output "
+            "JOIN piece p ON p.task = o.task AND p.p = o.p JOIN wave w ON w.task = p.task AND w.w = p.wave AND w.t = 0 "
+            "WHERE i.output > 0 AND i.there = 1 AND o.state = 'verified' AND o.todo = '' AND w.grid > 0 "
+            "AND NOT EXISTS (SELECT 1 FROM grid_job g WHERE g.id = w.grid)"
+        )
+        return {number for (number,) in self.db.execute(sql, (ids(items),))}
 
     # Recovery
 

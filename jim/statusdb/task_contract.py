@@ -326,6 +326,9 @@ class TaskStore(Protocol):
     def any_unfulfilled(self, task: int, note: str) -> bool:
         """Tell whether promised items of a task were dropped with a note that begins so."""
 
+    def not_kept(self, items: Iterable[int]) -> set[int]:
+        """Return those of some items whose files were in the work directory, and went with their grid jobs."""
+
     def move_promises(self, task: int, successors: Mapping[int, Sequence[int]]) -> None:
         """Let promises of new pieces take the places of those of pieces that they replace, in the pieces that wait."""
 

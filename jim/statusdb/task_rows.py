@@ -133,6 +133,7 @@ class Task(NamedTuple):
 
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
 UNPRINTABLE = "its name has characters that cannot be printed"
+NOT_KEPT = "its grid job is no longer kept, nor is its file"  # the note of an item that is gone for good
 CHANGING = "its file is changing"  # the note of an item that is gone until its file has come to rest
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,19 @@ from jim.evidence.transitions import has_words
 from jim.model import State, Verb
 from jim.statusdb.contract import Store
 from jim.statusdb.outputs import another_fact
-from jim.statusdb.task_rows import CHANGING, Item, ItemState, Output, PieceRow, PieceState, Task, TaskState, Todo, Wave
+from jim.statusdb.task_rows import (
+    CHANGING,
+    NOT_KEPT,
+    Item,
+    ItemState,
+    Output,
+    PieceRow,
+    PieceState,
+    Task,
+    TaskState,
+    Todo,
+    Wave,
+)
 
 
 class TaskVerb(StrEnum):
@@ -74,10 +86,19 @@ def pool_of(store: Store, task: Task) -> Pool:
 
 def coming_to_rest(store: Store, task: Task, grp: str | None = None) -> list[Item]:
     """Return the items, of one group or of all, that wait for their files to come to rest again."""
+    return _gone_with(store, task, CHANGING, grp)
+
+
+def gone_for_good(store: Store, task: Task) -> list[Item]:
+    """Return the items of a task that went with the grid jobs that had brought them."""
+    return _gone_with(store, task, NOT_KEPT)
+
+
+def _gone_with(store: Store, task: Task, note: str, grp: str | None = None) -> list[Item]:
     if not store.task_counts(task.id, "items", *([] if grp is None else [grp])).get(ItemState.GONE):
         return []
     found = store.find_items(task.id, "*", ItemState.GONE, -1)
-    return [each for each in found if each.note == CHANGING and grp in (None, each.grp)]
+    return [each for each in found if each.note == note and grp in (None, each.grp)]
 
 
 def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:
@@ -104,7 +125,7 @@ def is_tried(task: Task) -> bool:
 def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
     """Return the failed pieces that a retry means: those with some words in their reason, or all.
 
-    Nothing is tried again of a piece whose items a person has given up.
+    Nothing is tried again of a piece whose items a person has given up, or whose files are no longer kept.
     """
     words, failed = content.get("reason", ""), store.failed_pieces(task.id)
     meant = [each for each in failed if not words or has_words(words, each.reason)]
@@ -120,6 +141,19 @@ def gone(store: Store, task: Task, numbers: Iterable[int]) -> list[int]:
     return [p for p, grid in sent.items() if grid not in kept]
 
 
+def need_new(store: Store, task: Task, numbers: Sequence[int]) -> list[int]:
+    """Return those of some failed pieces whose work only new pieces can do: also of those with a file less."""
+    old = set(gone(store, task, numbers))
+    pieces = ((p, store.piece(task.id, p)) for p in numbers if p not in old)
+    old |= {p for p, piece in pieces if piece and lacks_files(store, piece)}
+    return [p for p in numbers if p in old]
+
+
+def lacks_files(store: Store, piece: PieceRow) -> bool:
+    """Tell whether a file of a piece is no longer kept: as it is, the piece is never sent again."""
+    return bool(not_kept(store, _items(store, piece)))
+
+
 def _is_kept(store: Store, grid: int) -> bool:
     try:
         store.grid_job(grid)
@@ -129,9 +163,31 @@ def _is_kept(store: Store, grid: int) -> bool:
 
 
 def is_given_up(store: Store, task: Task, piece: PieceRow) -> bool:
-    """Tell whether a person has given up all items of a piece: nothing tries it again."""
-    items = store.items(task.id, piece.record.get("files", ())).values()
-    return bool(items) and all(each.state is ItemState.DROPPED for each in items)
+    """Tell whether a person has given up all items of a piece, or they are not kept: nothing tries it again."""
+    items = _items(store, piece)
+    return bool(items) and given_up(store, piece, items) == items.keys()
+
+
+def given_up(store: Store, piece: PieceRow, items: Mapping[int, Item]) -> set[int]:
+    """Return the items of a failed piece that no new one gets.
+
+    Events are counted over all files of a piece: without one of its files, nothing of the piece can be done.
+    """
+    lost = not_kept(store, items)
+    if lost and "first_event" in piece.record.get("mask", {}):
+        return set(items)
+    return lost | {each.id for each in items.values() if each.state is ItemState.DROPPED}
+
+
+def not_kept(store: Store, items: Mapping[int, Item]) -> set[int]:
+    """Return the items whose files went with their grid jobs, also if the task that made them was removed since."""
+    told = {each.id for each in items.values() if each.state is ItemState.GONE and each.note == NOT_KEPT}
+    fed = [each.id for each in items.values() if each.output > 0]
+    return told | (store.not_kept(fed) if fed else set())
+
+
+def _items(store: Store, piece: PieceRow) -> Mapping[int, Item]:
+    return store.items(piece.task, piece.record.get("files", ()))
 
 
 def written(value: Any) -> str:

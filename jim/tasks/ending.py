@@ -12,7 +12,7 @@ from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb, Witness
 from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.budget import Budget
-from jim.tasks.effects import OLDER, is_given_up
+from jim.tasks.effects import OLDER, is_given_up, lacks_files
 from jim.tasks.following import unsettle
 from jim.tasks.freezing import freeze
 from jim.tasks.keeping import Keeper
@@ -71,12 +71,13 @@ def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
 def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow], done: str) -> None:
     """Try failed pieces again; by itself none that a person has cancelled, or that lack a promised file.
 
-    Nothing is tried again of a piece whose items a person has dropped.
+    Nothing is tried again of a piece whose items a person has dropped, or of which a file is no longer kept.
     """
     why = "a person asked" if done == "retry" else "the bad time is over"
     if pieces and all(each.again == EATEN for each in pieces):
         why = "a black hole has eaten them"
     able = [each for each in pieces if each.kind is not Kind.NOT_MADE and not is_given_up(keeper.store, task, each)]
+    able = [each for each in able if not lacks_files(keeper.store, each)]
     able = [each for each in able if each.again == WANTED or each.kind not in (Kind.CANCELLED, Kind.BROKEN)]
     grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
     jobs: dict[int, GridJob] = {}

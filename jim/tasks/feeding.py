@@ -14,6 +14,7 @@ from jim.statusdb.chains import is_there, item_name
 from jim.statusdb.outputs import pool_of
 from jim.statusdb.task_rows import (
     LIVE_PIECES,
+    NOT_KEPT,
     Ended,
     Group,
     ItemState,
@@ -25,14 +26,13 @@ from jim.statusdb.task_rows import (
     TaskState,
     Unfulfilled,
 )
-from jim.tasks.effects import OVER, coming_to_rest, gone
+from jim.tasks.effects import OVER, coming_to_rest, gone, gone_for_good
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 from jim.tasks.unexpected import later
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500  # outputs, or pieces
-NOT_KEPT = "its grid job is no longer kept, nor is its file"
 NOT_FULFILLED = "its promise will not be fulfilled"
 FAIL = "fail"  # what becomes of a piece whose promise is broken
 TO_COME = (ItemState.AVAILABLE, ItemState.PROMISED)
@@ -130,12 +130,23 @@ def _tries_again(upstream: Task) -> bool:
 
 
 def cut_short(keeper: Keeper, task: Task) -> str:
-    """Return what a task is fed with that was not brought, and will not be by itself; empty: nothing."""
+    """Return what a task is fed with that was not brought, or is not kept, as words; empty: nothing."""
     feeders = [(keeper.store.task(each.upstream), each) for each in keeper.store.sources(task.id) if each.upstream]
     if any(each is None for each, _ in feeders):  # removed since: what was found when the task ended before still holds
         return "".join(each.reason for each in keeper.store.task_lines(task.id, (TaskState.FINISHED,), 1))
-    short = (_cut_short(keeper, task, each, source) for each, source in feeders if each)
+    short = [_cut_short(keeper, task, each, source) for each, source in feeders if each]
+    lost = len(gone_for_good(keeper.store, task)) if feeders else 0
+    short += [not_kept_in_words(lost, f" of {task.name}")] if lost else []
     return "; ".join(dict.fromkeys(filter(None, short)))
+
+
+def not_kept_in_words(items: int, of: str = "") -> str:
+    """Tell that files of items went with their grid jobs."""
+    return (
+        f"the file of 1 item{of} is no longer kept"
+        if items == 1
+        else f"the files of {items:,} items{of} are no longer kept"
+    )
 
 
 def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str:

@@ -22,9 +22,9 @@ from jim.splitting.files_and_jobs import SplitJob, jobs_in
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
-from jim.statusdb.task_rows import Ended, Item, ItemState, NewPiece, Part, PieceRow, PieceState, Task, TaskState
+from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.tasks.cutting import job_of, names_of, piece_of
-from jim.tasks.effects import TaskVerb, gone, to_retry
+from jim.tasks.effects import TaskVerb, given_up, need_new, to_retry
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pooling import STALE
@@ -40,7 +40,7 @@ class Made(NamedTuple):
     """What a worker made of failed pieces, and which these were."""
 
     asked: str
-    print: tuple[tuple[int, int, int], ...]  # piece, wave, local job of each
+    print: tuple[tuple[int, ...], ...]  # piece, wave, local job, number of items of each
     pieces: Sequence[NewPiece]
     trouble: str = ""
 
@@ -58,7 +58,7 @@ class Recoveries:
             return False
         asked, failed = repr(sorted(content.items())), failed_of(keeper.store, task)
         if content["verb"] == TaskVerb.RETRY:
-            only = gone(keeper.store, task, to_retry(keeper.store, task, content))
+            only = need_new(keeper.store, task, to_retry(keeper.store, task, content))
             failed = [each for each in failed if each[0].p in only]
         made = self._made.get(task.id)
         if made and (made.asked, made.print) == (asked, print_of(failed)):
@@ -76,7 +76,7 @@ class Recoveries:
         made = self._made.pop(task.id)
         if made.trouble:
             return f"nothing is recovered: {made.trouble}"
-        numbers = [p for p, _, _ in made.print]
+        numbers = [p for p, *_ in made.print]
         if not numbers:
             return "nothing has failed"
         successors = successors_of(
@@ -130,12 +130,14 @@ def failed_of(store: Store, task: Task) -> list[Failed]:
         for each in store.failed_pieces(task.id)
         if each.kind is Kind.NOT_BROUGHT or _is_failed(store, grids.get(each.wave, 0), each.n)
     )
-    return [wanted for each in found if (wanted := _without_given_up(*each))]
+    return [wanted for each in found if (wanted := _without_given_up(store, *each))]
 
 
-def _without_given_up(piece: PieceRow, items: Mapping[int, Item], parts: tuple[Part, ...]) -> Failed | None:
-    """Leave out the items that a person has given up; none: nothing is left of the piece."""
-    dropped = {each.id for each in items.values() if each.state is ItemState.DROPPED}
+def _without_given_up(
+    store: Store, piece: PieceRow, items: Mapping[int, Item], parts: tuple[Part, ...]
+) -> Failed | None:
+    """Leave out the items that a person has given up, or that are not kept; none: nothing is left of the piece."""
+    dropped = given_up(store, piece, items)
     if dropped and dropped == items.keys():
         return None
     if not dropped or "first_event" in piece.record["mask"]:  # events are counted over all files of the piece
@@ -153,9 +155,9 @@ def _is_failed(store: Store, grid: int, n: int) -> bool:
         return True
 
 
-def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, int, int], ...]:
-    """Return what tells that the same pieces are failed by the same local jobs."""
-    return tuple((each.p, each.wave, each.n) for each, _, _ in failed)
+def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, ...], ...]:
+    """Return what tells that the same pieces are failed by the same local jobs, and have the same files left."""
+    return tuple((each.p, each.wave, each.n, len(items)) for each, items, _ in failed)
 
 
 def _make(task: Task, content: Mapping[str, Any], asked: str, failed: Sequence[Failed], site: Site) -> Made:

@@ -11,15 +11,15 @@ from jim.errand import Errand
 from jim.errors import JimError, StoreError, UnknownJob
 from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import kept, pool_wishes
+from jim.tasks import feeding, kept, losing, pool_wishes
 from jim.tasks.asked import unfit
 from jim.tasks.checks import checked
 from jim.tasks.connecting import in_order
 from jim.tasks.effects import (
     PREFIX,
     TaskVerb,
-    gone,
     in_another_store,
+    need_new,
     paused_by_itself,
     pool_of,
     refusal,
@@ -84,7 +84,7 @@ def _refused_changes(of: Place, task: Task, changes: Mapping[str, Any], fixed_na
 
 def _is_as_it_was(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> bool:
     """Tell whether a wish only tries again what grid jobs still have; what else it means becomes new pieces."""
-    return content["verb"] == TaskVerb.RETRY and not gone(keeper.store, task, to_retry(keeper.store, task, content))
+    return content["verb"] == TaskVerb.RETRY and not need_new(keeper.store, task, to_retry(keeper.store, task, content))
 
 
 def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> None:
@@ -103,17 +103,34 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
         keeper.store.note_task(task.id, f"{verb} changes nothing", why)
         return
     if verb == TaskVerb.RECOVER:
-        keeper.store.note_task(task.id, "recover", recoveries.recover(keeper, task))
+        lost = losing.lose(keeper, task)
+        keeper.store.note_task(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
         return
-    if verb == TaskVerb.RETRY and (old := gone(keeper.store, task, to_retry(keeper.store, task, content))):
-        keeper.store.note_task(task.id, "recover", recoveries.recover(keeper, task))
-        task = keeper.store.task_named(name)
-        content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
+    if verb == TaskVerb.RETRY:
+        _try_again(keeper, task, content, recoveries)
+        return
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)
         keeper.store.note_task(task.id, verb, said)
         return
     FULFIL[TaskVerb(verb)](keeper, task, content)
+
+
+def _try_again(keeper: Keeper, task: Task, content: Mapping[str, Any], recoveries: Recoveries) -> None:
+    """Try failed pieces again as they are; new pieces do the work of those of which something is not kept."""
+    numbers = to_retry(keeper.store, task, content)
+    old = need_new(keeper.store, task, numbers)
+    lost = losing.lose(keeper, task)
+    if lost and not numbers:
+        keeper.store.note_task(task.id, "retry", f"nothing is tried again: {feeding.not_kept_in_words(lost)}")
+        return
+    if old:
+        keeper.store.note_task(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
+        task = keeper.store.task_named(task.name)
+        content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
+    elif lost:
+        keeper.store.note_task(task.id, "retry", feeding.not_kept_in_words(lost))
+    _retry(keeper, task, content)
 
 
 def _told(content: Mapping[str, Any]) -> str:
@@ -239,7 +256,6 @@ FULFIL = {
     TaskVerb.PAUSE: _pause,
     TaskVerb.RESUME: _resume,
     TaskVerb.THROTTLE: _throttle,
-    TaskVerb.RETRY: _retry,
     TaskVerb.PRIORITY: _priority,
     TaskVerb.FIX: _fix,
     TaskVerb.CANCEL: _cancel,

@@ -378,6 +378,68 @@ def test_what_is_no_longer_kept_is_gone_for_a_task_that_comes_later(ground, monk
     ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
     assert ground.counts("items", "reco") == {"gone": len(ground.store.outputs_after(1, "gen", 0, 100))}
     assert ground.counts("pieces", "reco") == {}
+    task = ground.task("reco")
+    assert (task.outcome, task.reason) == ("with failures", "the files of 10 items of reco are no longer kept")
+    told = [each.what for each in task_waits.waits(View(ground.site, ground.store), task)]
+    assert "10 items are gone: their grid jobs are no longer kept, nor are their files" in told
+
+
+def _forget_upstream(ground, monkeypatch, files=5):
+    """Let all pieces of reco fail, and then all grid jobs age out."""
+    whole = ground.text(events=8, store=False, files=files, promises=False)
+    ground.start(whole[: whole.index('[[task]]\nname = "merge"')], "gen", "reco")
+
+    def finished():
+        ground.fail("reco")
+        return ground.task("reco").state is TaskState.FINISHED
+
+    ground.until(finished)
+    _forget(ground, monkeypatch)
+
+
+def _forget(ground, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
+        ground.until(lambda: not ground.store.grid_jobs(), seconds=4000.0)
+
+
+@pytest.mark.parametrize("verb", ["recover", "retry"])
+def test_nothing_is_made_anew_of_files_that_are_no_longer_kept(ground, monkeypatch, verb):
+    _forget_upstream(ground, monkeypatch)
+    sent = len(ground.batch.tasks)
+    assert ground.counts("items", "reco") == {"failed": 4}
+    ground.ask(verb, "reco")
+    ground.until(lambda: any("no longer kept" in line for line in ground.journal("reco")))
+    ground.go(5, 100.0)
+    nothing = {"recover": "nothing is recovered", "retry": "nothing is tried again"}[verb]
+    assert f"{verb}: {nothing}: the files of 4 items are no longer kept" in ground.journal("reco")
+    assert ground.counts("items", "reco") == {"gone": 4}
+    assert ground.counts("pieces", "reco") == {"failed": 1}
+    assert len(ground.batch.tasks) == sent
+    task = ground.task("reco")
+    assert (task.state, task.outcome) == (TaskState.FINISHED, "with failures")
+    assert task.reason == "the files of 4 items of reco are no longer kept"
+    told = [each.what for each in task_waits.waits(View(ground.site, ground.store), task)]
+    assert "4 items are gone: their grid jobs are no longer kept, nor are their files" in told
+
+
+@pytest.mark.parametrize("verb", ["recover", "retry"])
+def test_what_is_left_of_a_piece_is_made_anew(ground, monkeypatch, verb):
+    _forget_upstream(ground, monkeypatch, files=2)
+    (kept,) = ground.store.outputs_of(1, 0)
+    stored = ground.stores["gen"] / "first.dat"
+    stored.write_text("1\n2\n")
+    ground.store.is_stored(kept, str(stored))
+    (item,) = (each for each in ground.store.find_items(2, "*", "", -1) if each.output == kept.id)
+    ground.store.db.execute("UPDATE item SET record = ? WHERE id = ?", (f'{{"lfn": "{stored}"}}', item.id))
+    ground.ask(verb, "reco")
+    ground.until(lambda: ground.counts("pieces", "reco").get("replaced"))
+    ground.finish("reco", rounds=900)
+    told = "recover: 1 failed piece is replaced by 1; the files of 3 items are no longer kept"
+    assert told in ground.journal("reco")
+    assert ground.counts("items", "reco") == {"gone": 3, "completed": 1}
+    assert ground.counts("pieces", "reco") == {"failed": 1, "replaced": 1, "completed": 1}
+    assert ground.task("reco").outcome == "with failures"
 
 
 def test_a_fed_task_that_was_not_tested_lets_its_first_pieces_go_alone(ground, tmp_path):

@@ -123,8 +123,8 @@ def test_promises_whose_files_were_dropped_can_only_be_given_up(chain):
     drop = "nobody will bring it; `jim task drop merge reco/0 --reason WHY` gives it up"
     assert told_of(chain, "merge", 0) == [f"{drop}, and what is left of its piece is planned again", f"{again} it"]
     chain.ask("drop", "reco", items=[f"gen/{n}" for n in range(5, 10)], reason="bad")
-    assert told_of(chain, "reco", 0) == ["nothing more happens: all its items were dropped"]
-    assert told(chain, "reco")[failed] == "nothing tries them again: all their items were dropped"
+    assert told_of(chain, "reco", 0) == ["nothing more happens: all its items were dropped or are gone"]
+    assert told(chain, "reco")[failed] == "nothing tries them again: all their items were dropped or are gone"
     assert hindered(chain, "merge") == ["2 promises of reco.reco are broken, and no retry of reco fulfils them"]
 
 
