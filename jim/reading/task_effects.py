@@ -13,7 +13,7 @@ from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of as pool_of_output
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState
-from jim.tasks.effects import ENDED, TaskVerb, need_new, pool_of, refusal, to_retry
+from jim.tasks.effects import ENDED, TaskVerb, lost, need_new, not_kept_in_words, pool_of, refusal, to_retry
 from jim.tasks.throttle import read
 
 SHOWN = 5  # pieces that are named
@@ -90,6 +90,8 @@ def _retry(known: Known, content: Content) -> Told:
     words = f"{len(numbers):,} of {how_many(failed, 'failed piece')} {verb} tried again"
     old = len(need_new(known.view.store, known.task, numbers))
     more = f"; new pieces do the work of {old:,} whose grid jobs are no longer kept" if old else ""
+    items = len(lost(known.view.store, known.task))
+    more += f"; {not_kept_in_words(items)}" if items else ""
     return f"{words}{f': {named}' if named else ''}{more}", {"pieces": numbers}
 
 

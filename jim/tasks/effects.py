@@ -186,6 +186,24 @@ def not_kept(store: Store, items: Mapping[int, Item]) -> set[int]:
     return told | (store.not_kept(fed) if fed else set())
 
 
+def lost(store: Store, task: Task) -> dict[int, Item]:
+    """Return the items of failed pieces whose files are no longer kept."""
+    found: dict[int, Item] = {}
+    for piece in store.failed_pieces(task.id):
+        items = _items(store, piece)
+        found |= {each: items[each] for each in not_kept(store, items)}
+    return found
+
+
+def not_kept_in_words(items: int, of: str = "") -> str:
+    """Tell that files of items went with their grid jobs."""
+    return (
+        f"the file of 1 item{of} is no longer kept"
+        if items == 1
+        else f"the files of {items:,} items{of} are no longer kept"
+    )
+
+
 def _items(store: Store, piece: PieceRow) -> Mapping[int, Item]:
     return store.items(piece.task, piece.record.get("files", ()))
 

@@ -26,7 +26,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Unfulfilled,
 )
-from jim.tasks.effects import OVER, coming_to_rest, gone, gone_for_good
+from jim.tasks.effects import OVER, coming_to_rest, gone, gone_for_good, not_kept_in_words
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
 from jim.tasks.unexpected import later
@@ -138,15 +138,6 @@ def cut_short(keeper: Keeper, task: Task) -> str:
     lost = len(gone_for_good(keeper.store, task)) if feeders else 0
     short += [not_kept_in_words(lost, f" of {task.name}")] if lost else []
     return "; ".join(dict.fromkeys(filter(None, short)))
-
-
-def not_kept_in_words(items: int, of: str = "") -> str:
-    """Tell that files of items went with their grid jobs."""
-    return (
-        f"the file of 1 item{of} is no longer kept"
-        if items == 1
-        else f"the files of {items:,} items{of} are no longer kept"
-    )
 
 
 def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str:

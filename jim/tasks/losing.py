@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jim.statusdb.task_rows import NOT_KEPT, ItemState, Task, TaskState
-from jim.tasks.effects import not_kept
-from jim.tasks.feeding import cut_short, not_kept_in_words
+from jim.tasks.effects import lost, not_kept_in_words
+from jim.tasks.feeding import cut_short
 from jim.tasks.keeping import Keeper
 
 NOTHING = "nothing has failed"  # of which new pieces can be made
@@ -12,23 +12,21 @@ NOTHING = "nothing has failed"  # of which new pieces can be made
 
 def lose(keeper: Keeper, task: Task) -> int:
     """Let the items of failed pieces be gone whose files are no longer kept; return how many are so."""
-    lost, new = set[int](), set[int]()
-    for piece in keeper.store.failed_pieces(task.id):
-        items = keeper.store.items(task.id, piece.record.get("files", ()))
-        those = not_kept(keeper.store, items)
-        lost |= those
-        new |= {each for each in those if items[each].state not in (ItemState.GONE, ItemState.DROPPED)}
+    items = lost(keeper.store, task)
+    new = [each.id for each in items.values() if each.state not in (ItemState.GONE, ItemState.DROPPED)]
     if new:
         keeper.store.move_items(task.id, new, ItemState.GONE, note=NOT_KEPT)
     if new and task.state is TaskState.FINISHED:
         keeper.store.set_task(task.id, reason=cut_short(keeper, task))
-    return len(lost)
+    return len(items)
 
 
-def with_lost(said: str, lost: int) -> str:
+def with_lost(said: str, items: int) -> str:
     """Add to what was recovered that files are no longer kept."""
-    if not lost:
+    if not items:
         return said
     return (
-        f"nothing is recovered: {not_kept_in_words(lost)}" if said == NOTHING else f"{said}; {not_kept_in_words(lost)}"
+        f"nothing is recovered: {not_kept_in_words(items)}"
+        if said == NOTHING
+        else f"{said}; {not_kept_in_words(items)}"
     )

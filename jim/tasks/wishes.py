@@ -11,7 +11,7 @@ from jim.errand import Errand
 from jim.errors import JimError, StoreError, UnknownJob
 from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import feeding, kept, losing, pool_wishes
+from jim.tasks import kept, losing, pool_wishes
 from jim.tasks.asked import unfit
 from jim.tasks.checks import checked
 from jim.tasks.connecting import in_order
@@ -20,6 +20,7 @@ from jim.tasks.effects import (
     TaskVerb,
     in_another_store,
     need_new,
+    not_kept_in_words,
     paused_by_itself,
     pool_of,
     refusal,
@@ -122,14 +123,14 @@ def _try_again(keeper: Keeper, task: Task, content: Mapping[str, Any], recoverie
     old = need_new(keeper.store, task, numbers)
     lost = losing.lose(keeper, task)
     if lost and not numbers:
-        keeper.store.note_task(task.id, "retry", f"nothing is tried again: {feeding.not_kept_in_words(lost)}")
+        keeper.store.note_task(task.id, "retry", f"nothing is tried again: {not_kept_in_words(lost)}")
         return
     if old:
         keeper.store.note_task(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
         task = keeper.store.task_named(task.name)
         content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
     elif lost:
-        keeper.store.note_task(task.id, "retry", feeding.not_kept_in_words(lost))
+        keeper.store.note_task(task.id, "retry", not_kept_in_words(lost))
     _retry(keeper, task, content)
 
 

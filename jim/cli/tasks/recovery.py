@@ -18,7 +18,7 @@ from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
 from jim.statusdb.task_rows import PieceState, Task, TaskState
 from jim.tasks.checks import sample
-from jim.tasks.effects import written
+from jim.tasks.effects import lost, not_kept_in_words, written
 from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
 from jim.tasks.waves import fixed
 from jim.tasks.wishes import FIXED
@@ -58,7 +58,7 @@ def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, A
     failed = failed_of(view.store, task)
     reasons = grouped([Alike(Reason(each.kind, {}, each.reason), 1) for each, _, _ in failed])
     told = {plain(each.words): each.times for each in reasons[:REASONS_TOLD]}
-    others = sum(each.times for each in reasons[REASONS_TOLD:])
+    others, gone = sum(each.times for each in reasons[REASONS_TOLD:]), len(lost(view.store, task))
     events = sum(each.record["events"][1] for each, _, _ in failed) if task.spec["split"]["splitter"] is None else None
     return {
         "replaced": [each.p for each, _, _ in failed],
@@ -67,6 +67,7 @@ def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, A
         "reasons": told | ({"other reasons": others} if others else {}),
         "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
         "becomes": len(list(cut_again(task.spec["split"], failed, content, view.site))),
+        **({"not_kept": gone} if gone else {}),
     }
 
 
@@ -76,11 +77,13 @@ def say_recovery(found: Mapping[str, Any]) -> None:
     told = counted((f"× {reason}", count) for reason, count in found["reasons"].items())
     of = how_many(found["events"], "event") if "events" in found else how_many(found["items"], "item")
     say(
-        f"failed: {how_many(pieces, 'piece')}, {of} ({told}); "
+        f"failed: {how_many(pieces, 'piece')}, {of}{f' ({told})' if told else ''}; "
         f"{how_many(completed, 'completed piece')} {'is' if completed == 1 else 'are'} left alone"
     )
     given = ", ".join(f"{name} {value}" for name, value in found["wish"].get("attributes", {}).items())
     say(f"becomes: {how_many(found['becomes'], 'piece')}{f', with {given} (for these alone)' if given else ''}")
+    if "not_kept" in found:
+        say(f"gone: {not_kept_in_words(found['not_kept'])}")
 
 
 def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:

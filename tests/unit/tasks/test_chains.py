@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from jim.cli.tasks.recovery import recovered, say_recovery
 from jim.errors import BadRequest
 from jim.model import State
 from jim.reading import task_waits
 from jim.reading.site_view import tasks_seen
+from jim.reading.task_effects import effect
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks import planning
+from jim.tasks.effects import TaskVerb
 from tests.unit.tasks.chain import RECO, RUN, Chain
 from tests.unit.tasks.ground import a_list
 
@@ -421,6 +424,17 @@ def test_nothing_is_made_anew_of_files_that_are_no_longer_kept(ground, monkeypat
     assert task.reason == "the files of 4 items of reco are no longer kept"
     told = [each.what for each in task_waits.waits(View(ground.site, ground.store), task)]
     assert "4 items are gone: their grid jobs are no longer kept, nor are their files" in told
+
+
+def test_files_that_are_no_longer_kept_are_told_before_a_recovery(ground, monkeypatch, capsys):
+    _forget_upstream(ground, monkeypatch)
+    view, task = View(ground.site, ground.store), ground.task("reco")
+    lost = "the files of 4 items are no longer kept"
+    assert effect(view, TaskVerb.RETRY, task, {}).words == f"0 of 1 failed piece is tried again; {lost}"
+    say_recovery({**recovered(view, task, {}), "wish": {}})
+    first, becomes, last = capsys.readouterr().out.splitlines()
+    assert first == "failed: 0 pieces, 0 items; 0 completed pieces are left alone"
+    assert (becomes, last) == ("becomes: 0 pieces", f"gone: {lost}")
 
 
 @pytest.mark.parametrize("verb", ["recover", "retry"])
