@@ -49,8 +49,8 @@ from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER
+from jim.workdir.removed import INSTANCE
 from jim.workdir.submission import (
-    INSTANCE,
     LONGEST_OWNER,
     OWNER,
     Trace,

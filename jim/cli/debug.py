@@ -19,7 +19,8 @@ from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import MARK_VARIABLE, State
 from jim.reading.view import View, look
 from jim.workdir.copying import LEFT, Copy, copied
-from jim.workdir.submission import submission_directory, trace, was_removed
+from jim.workdir.removed import was_remade, was_removed
+from jim.workdir.submission import submission_directory, trace
 
 # The wrapper runs this in place of the payload. What the attempt has left is put beside what every attempt finds.
 SHELL = """
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _copied(view: View, job: GridJob, local: LocalJob, attempt: Attempt, arguments: argparse.Namespace) -> Copy:
     directory = submission_directory(view.directory(job.id), attempt.k)
-    if was_removed(view.site.work, directory):
+    if was_removed(view.site.work, directory) or was_remade(directory):
         raise JimError(f"{directory} no longer exists: it was removed")
     name = f"{job.id}.{local.n}"
     if arguments.place:

@@ -22,9 +22,11 @@ from jim.evidence.verdict import Verdict
 from jim.files import read_regular
 from jim.jobs import Attempt, Key
 from jim.keeper import arrivals, judging
+from jim.keeper.away import is_removed
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
-from jim.workdir.submission import put_over, submission_directory, trace, was_removed
+from jim.workdir.removed import remake, was_remade
+from jim.workdir.submission import put_over, submission_directory, trace
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500
@@ -67,10 +69,10 @@ def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
     key = attempt.grid, attempt.k, attempt.idx
     directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
     try:
-        if was_removed(keeper.site.work, directory):  # no claim is left that could be touched
-            return Last(key, ended=True)
-        left = trace(directory, attempt.idx)
-        if left.claim is None and keeper.adapter.shared_work:
+        if is_removed(keeper, directory):
+            remake(directory)
+        left, removed = trace(directory, attempt.idx), was_remade(directory)
+        if left.claim is None and keeper.adapter.shared_work and not removed:
             raise JimError(f"its claim cannot be found in {directory}")
         nonce = left.claim.nonce if left.claim else "-"
         put_over(directory, attempt.idx, nonce, f"attempt {attempt.attempt} was given up")
@@ -80,7 +82,8 @@ def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
             record = read_regular(directory / f"exit.{attempt.idx}", LONGEST_RECORD).decode(errors="replace")
     except (OSError, JimError) as error:
         return Last(key, error=str(error))
-    return Last(key, record, left.gone or (left.touched == touched and not left.unreadable))
+    # In the place of a removed directory, no claim is left that could be touched.
+    return Last(key, record, left.gone or removed or (left.touched == touched and not left.unreadable))
 
 
 def _ended(keeper: Keeper, looks: Sequence[Last]) -> None:

@@ -11,13 +11,14 @@ from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
+from jim.keeper.away import fence
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING, SPARE_THREAD
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.whose import Others, also_of, others_of, require_no_doubt
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness
-from jim.workdir.submission import fence, submission_directory, was_removed
+from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
@@ -173,9 +174,8 @@ def _ids(keeper: Keeper, live: Sequence[Live], holders: Mapping[int, Claim]) -> 
 
 
 def _fenced(keeper: Keeper, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
-    """Fence the unstarted attempts of a submission; return who holds its claims, if it has a directory."""
-    directory = submission_directory(keeper.directory(grid), k)
-    return {} if was_removed(keeper.site.work, directory) else fence(directory, indices)
+    """Fence the unstarted attempts of a submission; return who holds its claims."""
+    return fence(keeper, submission_directory(keeper.directory(grid), k), indices)
 
 
 def _end_in_queue(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> str:

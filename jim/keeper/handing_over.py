@@ -8,25 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 
 from jim.attempts.seeds import of_test
-from jim.errors import BadRequest, JimError, Outdated, Unclear, shown
+from jim.errors import BadRequest, JimError, NotStarted, Outdated, Unclear, shown
 from jim.evidence.exit_record import Told
 from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob, LocalJob, Submission
+from jim.keeper.away import IsAway, is_removed
 from jim.keeper.keeper import Keeper
 from jim.keeper.serial import CHOICE
 from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials, packages
-from jim.workdir.submission import (
-    Line,
-    can_run_nothing,
-    has_another,
-    mark_sent,
-    prepare_submission,
-    submission_directory,
-    tries_sent,
-)
+from jim.workdir.removed import WRAPPER, was_removed
+from jim.workdir.submission import Line, has_another, mark_sent, prepare_submission, submission_directory, tries_sent
 
 OF_TEST = re.compile(r"task:[^:]+:test:(\d+):\d+")  # the key of a grid job that tests a task
 OF_EACH = (
@@ -50,7 +44,11 @@ def hand_over(
     keeper.hold.reach()
     require_untried(keeper, job, submission, jobs)
     variables = {"index": adapter.index_variable, "id": adapter.id_variable, "restart": adapter.restart_variable}
-    if can_run_nothing(site.work, directory.parent):
+    try:
+        removed = is_removed(keeper, directory.parent / WRAPPER)
+    except IsAway as error:
+        raise NotStarted(str(error)) from error
+    if removed:
         raise JimError(f"{directory.parent} was removed, and nothing of {job.id} can run without it")
     with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
         credentials.hand_over(directory.parent, job.request, credentials.now())
@@ -75,6 +73,14 @@ def require_untried(keeper: Keeper, job: GridJob, submission: Submission, jobs: 
     _refuse_another_s(directory, submission, jobs)
     if tries_sent(directory) > submission.tries:  # more tries than those known to have done nothing
         raise Unclear("JIM was ended before the batch system's answer was recorded")
+
+
+def look_for_tries(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob]) -> None:
+    """Raise an error if an earlier keeper may have handed over a submission. Runs in a worker."""
+    directory = submission_directory(keeper.directory(job.id), submission.k)
+    if was_removed(keeper.site.work, directory):  # or the keeper was killed before it made the directory
+        raise Unclear(f"{directory} is not there, so nobody knows whether JIM had sent it")
+    require_untried(keeper, job, submission, jobs)
 
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 
 from jim.errand import Errand
@@ -15,8 +16,9 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.jobs import Key
 from jim.keeper import arrivals, judging
+from jim.keeper.away import IsAway, fence
 from jim.keeper.keeper import Keeper
-from jim.workdir.submission import fence, submission_directory, was_removed
+from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 IN_VAIN, AT_ONCE = "in vain", 500
@@ -55,9 +57,8 @@ def take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
     holders: dict[Key, Claim | None] = {}
     for (grid, k), indices in by_submission.items():
         directory = submission_directory(keeper.directory(grid), k)
-        removed = was_removed(keeper.site.work, directory)
-        found = {} if removed else fence(directory, indices)
-        holders |= {(grid, k, index): found.get(index) for index in indices}
+        with suppress(IsAway):
+            holders |= {(grid, k, index): claim for index, claim in fence(keeper, directory, indices).items()}
     return holders
 
 

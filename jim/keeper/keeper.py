@@ -70,6 +70,7 @@ class Keeper:
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     hosts: Hosts = field(default_factory=Hosts)
+    away: dict[Path, float] = field(default_factory=dict)  # since when directories of the work directory are away
     written: Health = field(init=False)  # the health of the work directory, for what submissions need there
 
     def __post_init__(self) -> None:

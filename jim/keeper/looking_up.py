@@ -12,12 +12,13 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import Told
 from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper import arrivals, judging
+from jim.keeper.away import fence, is_removed
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
 from jim.keeper.sending import refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
-from jim.workdir.submission import claims, fence, has_another, submission_directory, tries_sent, was_removed
+from jim.workdir.submission import claims, has_another, submission_directory, tries_sent
 
 log = logging.getLogger(__name__)
 GOOD_EMPTY_ANSWERS = 2  # they set the pace, as the fence makes a retry safe; where no fence reaches, they decide
@@ -67,21 +68,20 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
     if has_another(directory, own):
         raise JimError(f"{directory} belongs to another submission")
+    removed = is_removed(keeper, directory)
     started = [keeper.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or keeper.channel.find(submission.mark, since))
     far = not keeper.adapter.shared_work  # no fence reaches the worker nodes: only good answers count
     # The command of a cancelled submission mostly never ran; then nobody need be asked.
-    if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
+    if submission.state in LOST or far or removed or (cancelled and tries_sent(directory) > submission.tries):
         batch_id = keeper.channel.find(submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
         patient = far or (submission.state == SubmissionState.UNKNOWN and not cancelled)
         if patient and submission.tries + 1 < GOOD_EMPTY_ANSWERS:
             return Found()
-    if was_removed(keeper.site.work, directory):  # and the wrapper with it: nothing can start
-        return Found(fenced=frozenset(range(1, submission.size + 1)))
-    holders = fence(directory, range(1, submission.size + 1))
+    holders = fence(keeper, directory, range(1, submission.size + 1))
     fenced = frozenset(index for index, claim in holders.items() if claim.fence)
     others = [keeper.adapter.batch_id(claim.batch) for claim in holders.values() if not claim.fence]
     return Found(bool(others), max(others, default=""), fenced)

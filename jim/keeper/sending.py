@@ -20,7 +20,7 @@ from jim.keeper import arrivals, judging, reasons
 from jim.keeper.avoiding import Avoiding
 from jim.keeper.deciding import AVOID
 from jim.keeper.disks import Disks
-from jim.keeper.handing_over import OF_EACH, hand_over, require_untried
+from jim.keeper.handing_over import OF_EACH, hand_over, look_for_tries, require_untried
 from jim.keeper.judging import WORDS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
@@ -57,7 +57,8 @@ class Sending:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
         self.disks, self.hosts = Disks(), Avoiding()
         self._turns, self._senders = Turns(), Senders()
-        self._untried = set[str]()  # marks of submissions that no batch command has had
+        self._own = set[str]()  # marks of submissions that no keeper before this one can have handed over
+        self._untried = set[str]()  # marks of those that no batch command has had
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Hand over an intended submission; queue the grid job if local jobs of it wait."""
@@ -90,7 +91,9 @@ class Sending:
         most = min(room, keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting:
-            self._untried.add(_intend(keeper, job, waiting))
+            mark = _intend(keeper, job, waiting)
+            self._own.add(mark)
+            self._untried.add(mark)
             self._senders.look(keeper, job)
             self._hand_on_all(keeper, job)
 
@@ -116,8 +119,10 @@ class Sending:
     def _start(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
         jobs = _jobs(keeper, submission)
         failed = partial(self._not_recorded, keeper, submission)
-        if submission.mark not in self._untried:  # a keeper before this one may have handed it over
-            look = partial(require_untried, keeper, job, submission, jobs)
+        if submission.mark not in self._untried:
+            look = partial(
+                require_untried if submission.mark in self._own else look_for_tries, keeper, job, submission, jobs
+            )
             done = partial(self._is_untried, submission)
             return keeper.workers.start(
                 Errand(submission.mark, look, done, failed, grid=job.id, heeds=(BaseException,))
@@ -135,6 +140,7 @@ class Sending:
         self._untried.add(submission.mark)
 
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
+        self._own.discard(submission.mark)
         keeper.workers.forget(FULL)
         keeper.written.good()
         self.most = max(self.most, 2 * submission.size)
@@ -144,6 +150,8 @@ class Sending:
     def _not_recorded(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
         if isinstance(error, Full):  # the batch system works
             self.most = max(1, submission.size // 2)
+        if not isinstance(error, NotStarted | OSError):  # the submission is not handed over again
+            self._own.discard(submission.mark)
         _sort_out(keeper, submission, error)
 
 

@@ -22,7 +22,7 @@ from jim.model import DECIDE
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 from jim.statusdb.contract import Store
-from jim.workdir.submission import INSTANCE
+from jim.workdir.removed import INSTANCE
 
 FILE, MACHINE = "serial", Path("/etc/machine-id")
 LONGEST = 100_000  # bytes of these files: each restore adds one instance to a list

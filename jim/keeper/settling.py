@@ -21,19 +21,13 @@ from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging, leaving, reasons
+from jim.keeper.away import IsAway, fence
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.avoid import host_left
 from jim.workdir.recovery import recovery_of
-from jim.workdir.submission import (
-    Trace,
-    fence,
-    has_refused,
-    is_seen,
-    submission_directory,
-    trace,
-    was_removed,
-)
+from jim.workdir.removed import was_remade
+from jim.workdir.submission import Trace, has_refused, is_seen, submission_directory, trace
 
 log = logging.getLogger(__name__)
 SETTLE, AT_ONCE, EVERY_SECONDS = "settle", 500, 0.5
@@ -144,10 +138,11 @@ def _examine(keeper: Keeper, doubt: Doubt) -> Finding:
         return Finding(doubt, is_dead=True, recovery=recovery_of(directory, live.idx))
     if _may_be_seen_late(keeper, doubt):
         return Finding(doubt)
-    if was_removed(keeper.site.work, directory):
-        dead = live.started and (_is_dead(keeper, doubt) or _seems_dead(keeper, doubt))
-        return Finding(replace(doubt, removed=True), lost=not live.started, is_dead=dead)  # no claim can be made there
-    return _of_claim(keeper, doubt, directory, sight.left.claim)
+    try:
+        claim = sight.left.claim or fence(keeper, directory, [live.idx])[live.idx]
+    except IsAway:
+        return Finding(doubt)
+    return _of_claim(keeper, replace(doubt, removed=was_remade(directory)), directory, claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +176,9 @@ def _may_be_seen_late(keeper: Keeper, doubt: Doubt) -> bool:
     return doubt.last - doubt.since < visible or (doubt.finished and doubt.looked_at - doubt.told < visible)
 
 
-def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim | None) -> Finding:
-    """Decide on an attempt by the holder of its claim; a free claim is taken by the keeper."""
+def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim) -> Finding:
+    """Decide on an attempt by the holder of its claim; the keeper has taken a free claim."""
     live = doubt.live
-    claim = claim or fence(directory, [live.idx])[live.idx]
     # A started attempt had a claim: if the keeper could take it, somebody has removed it.
     if claim.fence and not (live.started and keeper.adapter.shared_work):
         # If worker nodes do not see the work directory, only the keeper makes claims: the queue reported the start.

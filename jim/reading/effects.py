@@ -26,7 +26,7 @@ from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.record import retryable
 from jim.tasks.on_waves import refused_on_wave
-from jim.workdir.submission import can_run_nothing
+from jim.workdir.removed import can_run_nothing
 
 Slices = tuple[tuple[int, int], ...]
 NEXT = {

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jim.errors import BadRequest
-from jim.files import open_regular, resolved, sync_directory
+from jim.files import open_regular, passes, resolved, sync_directory
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
@@ -72,7 +72,7 @@ def _stdin(path: str) -> Member:
             raise BadRequest(f"{path} is not a regular file", STDIN)
         os.close(open_regular(place))
     except OSError as error:
-        raise BadRequest(f"cannot read {path}: {error.strerror}", STDIN) from error
+        raise _why(error, path, STDIN) from error
     return Member(STDIN, place, seen)
 
 
@@ -101,7 +101,12 @@ def walked(place: Path, name: str = "") -> Iterator[Member]:
         yield from _walked(root, root, name)
     except OSError as error:
         inside = error.filename if name and str(error.filename).startswith(f"{place}/") else place
-        raise BadRequest(f"cannot read {inside}: {error.strerror}", "inputs") from error
+        raise _why(error, inside, "inputs") from error
+
+
+def _why(error: OSError, place: object, attribute: str) -> OSError | BadRequest:
+    """Return the error to raise for a file that cannot be read; one that will pass is no fault of the request."""
+    return error if passes(error) else BadRequest(f"cannot read {place}: {error.strerror}", attribute)
 
 
 def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:

@@ -24,8 +24,8 @@ from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
 from jim.workdir import credentials, packages
+from jim.workdir.removed import INSTANCE, WRAPPER, is_absent
 
-INSTANCE = "instance"  # in a work directory and a state directory: the owner
 OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
@@ -129,31 +129,6 @@ def has_another(directory: Path, own: Told) -> bool:
     return False
 
 
-def was_removed(work: Path, directory: Path) -> bool:
-    """Tell whether a directory of a grid job was removed; an unreachable work directory is a different case.
-
-    Its attempts can never start, because JIM makes no new directory in its place.
-    """
-    return _is_absent(directory) and not _is_absent(work / INSTANCE)
-
-
-def can_run_nothing(work: Path, place: Path) -> bool:
-    """Tell whether a grid job's directory was removed; the tar may have made one anew, but without the wrapper."""
-    return was_removed(work, place / "local-job")
-
-
-def _is_absent(path: Path) -> bool:
-    """Tell whether a name certainly does not exist; any other obstacle raises an error.
-
-    `Path.exists` takes errors for absence, and Python versions differ here.
-    """
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return True
-    return False
-
-
 def is_seen(work: Path) -> bool:
     """Tell whether the work directory is readable now."""
     try:
@@ -198,7 +173,7 @@ def prepare_submission(
     script = directory / "job.sh"
     replace_durably(directory / "jobs", text.encode())
     if shared:
-        place, wrapper = str(directory), str(directory.parent / "local-job")
+        place, wrapper = str(directory), str(directory.parent / WRAPPER)
     else:
         place, wrapper = f"{directory.parent.name}/{directory.name}", "./remote-job"
         _pack_luggage(directory)
@@ -368,5 +343,5 @@ def remove_grid_directory(place: Path) -> None:
     with suppress(FileNotFoundError):
         place.rename(doomed)
     shutil.rmtree(doomed, ignore_errors=True)
-    if not _is_absent(doomed):
+    if not is_absent(doomed):
         shutil.rmtree(doomed)

@@ -292,7 +292,7 @@ def test_a_directory_that_is_removed_after_the_decision_holds_up_no_verdict(worl
     forget(world)
     world.until(lambda: world.store.given_up())
     shutil.rmtree(world.site.work / "1")
-    world.until(lambda: verdict(world), rounds=10)
+    world.until(lambda: verdict(world), rounds=TOUCH + 10)
 
 
 def test_nobody_is_given_up_by_a_name_that_he_does_not_know(world, monkeypatch):

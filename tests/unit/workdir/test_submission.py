@@ -11,7 +11,7 @@ from jim.keeper import dividing, serial
 from jim.keeper.sending import Sending
 from jim.model import State
 from jim.workdir import submission
-from jim.workdir.submission import INSTANCE
+from jim.workdir.removed import INSTANCE
 from tests.stand_ins import Answers, Instead
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
