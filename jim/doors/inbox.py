@@ -136,11 +136,17 @@ def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
 
 def is_wished(state: Path, task: str) -> bool:
     """Tell whether there is a wish for a task that the keeper has still to fulfil."""
+    return task in wished(state)
+
+
+def wished(state: Path) -> dict[str, set[str]]:
+    """Return the verbs of the wishes that the keeper has still to fulfil, by the names of their tasks."""
+    found: dict[str, set[str]] = {}
     for path in list((state / "inbox").glob("wish-*-task-*")):
         with suppress(OSError, JimError):  # it is fulfilled just now
-            if _read(path).get("target") == f"task:{task}":
-                return True
-    return False
+            content = _read(path)
+            found.setdefault(str(content.get("target")).removeprefix("task:"), set()).add(str(content.get("verb")))
+    return found
 
 
 def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
+from jim.doors import inbox
 from jim.reading.quantities import how_many
 from jim.reading.task_undone import unprintable
 from jim.reading.task_words import noun_of_items
@@ -13,7 +14,7 @@ from jim.reading.tasks import Facts, facts
 from jim.reading.view import View
 from jim.statusdb.outputs import pool_of as pool_of_output
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState
-from jim.tasks.effects import ENDED, TaskVerb, lost, need_new, not_kept_in_words, pool_of, refusal, to_retry
+from jim.tasks.effects import ENDED, TaskVerb, hangs_on, lost, need_new, not_kept_in_words, pool_of, refusal, to_retry
 from jim.tasks.throttle import read
 
 SHOWN = 5  # pieces that are named
@@ -204,9 +205,19 @@ class TaskEffect(NamedTuple):
     words: str
 
 
+def after_others(task: Task) -> str:
+    """Tell that a wish is fulfilled later: nobody knows yet how the task is then."""
+    return f"fulfilled after the wishes for it that still wait; `jim task show {task.name}` tells what became of it"
+
+
 def effect(view: View, verb: TaskVerb, task: Task, content: Content) -> TaskEffect:
     """Return what a wish would do now."""
-    if late := refusal(task, verb, content, pool_of(view.store, task)):
+    wished = inbox.wished(view.site.state).get(task.name, set())
+    task = view.store.task_named(task.name)  # after these: it shows what those have done that no longer wait
+    late = refusal(task, verb, content, pool_of(view.store, task))
+    if late and hangs_on(task, verb, content, wished):
+        return TaskEffect("", {}, after_others(task))
+    if late:
         return TaskEffect(late, {}, "")
     known = Known(view, task, facts(view, task))
     words, numbers = TOLD[verb](known, content)
@@ -217,9 +228,14 @@ def effect(view: View, verb: TaskVerb, task: Task, content: Content) -> TaskEffe
 
 
 def offered(view: View, task: Task) -> list[TaskVerb]:
-    """Return the wishes for a task that may change something."""
+    """Return the wishes for a task that may change something, also once those that wait are fulfilled."""
     pool, any_content = pool_of(view.store, task), {"untested": True}
-    fitting = [verb for verb in OFFERED if not refusal(task, verb, any_content, pool)]
+    wished: Set[str] = inbox.wished(view.site.state).get(task.name, set())
+    fitting = [
+        verb
+        for verb in OFFERED
+        if not refusal(task, verb, any_content, pool) or hangs_on(task, verb, any_content, wished)
+    ]
     if not pool.closed:
         fitting = [verb for verb in fitting if verb is not TaskVerb.REOPEN]
     return fitting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +50,13 @@ class TaskVerb(StrEnum):
 
 
 POOL_VERBS = (TaskVerb.ADD, TaskVerb.CLOSE, TaskVerb.REOPEN, TaskVerb.FLUSH, TaskVerb.DROP)
+# Verbs that a wish before them may make possible: what decides about them now is not what will decide then.
+MADE_POSSIBLE_BY: Mapping[str, Set[str]] = {
+    TaskVerb.PAUSE: {TaskVerb.START, TaskVerb.RESUME, TaskVerb.RETRY, TaskVerb.RECOVER},
+    TaskVerb.RESUME: {TaskVerb.PAUSE},
+    TaskVerb.TEST: {TaskVerb.START, TaskVerb.RESUME, TaskVerb.RETRY, TaskVerb.RECOVER},
+    **{verb: {TaskVerb.REOPEN, TaskVerb.ADD} for verb in POOL_VERBS},
+}
 LOOKED_AT = 1_000  # outputs that wait
 PREFIX = "task:"  # of the target of a wish for a task
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
@@ -248,14 +255,26 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
 
 
-def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
-    """Return why nothing changes in the pool of a task."""
+def hangs_on(task: Task, verb: str, content: Mapping[str, Any], wished: Set[str]) -> bool:
+    """Tell whether a refusal may no longer hold once the wishes that wait for a task, of these verbs, are fulfilled."""
+    if task.state in OVER or task.reason == OLDER or not MADE_POSSIBLE_BY.get(verb, set()) & wished:
+        return False
+    return verb not in POOL_VERBS or not _against_file(task, verb, content)
+
+
+def _against_file(task: Task, verb: str, content: Mapping[str, Any]) -> str:
+    """Return what in the file of a task forbids a change of its pool."""
     if task.spec["split"]["splitter"] is None:
         return f"{task.name} makes events: its pool is what its file says"
+    return next(_brought(task, content.get("items", ())), "") if verb == TaskVerb.ADD else ""
+
+
+def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
+    """Return why nothing changes in the pool of a task."""
+    if forbidden := _against_file(task, verb, content):
+        return forbidden
     if "group" in content and content["group"] not in pool.groups:
         return f"{task.name} has no group {content['group']!r}"
-    if verb == TaskVerb.ADD and (brought := next(_brought(task, content.get("items", ())), "")):
-        return brought
     closed = f"{task.name} is closed since {pool.closed[:16].replace('T', ' ')} UTC"
     if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
         return f"{closed}; 'jim task add --reopen' opens it again"

@@ -16,7 +16,7 @@ from jim.site.file import Site
 from jim.statusdb.task_rows import UNPRINTABLE, KnownItem, Source, Task
 from jim.tasks import kept, pooling
 from jim.tasks.closing import Ends
-from jim.tasks.effects import coming_to_rest
+from jim.tasks.effects import coming_to_rest, is_tried
 from jim.tasks.feeding import catch_up
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.mounted import AnotherDirectory, note
@@ -43,6 +43,8 @@ class Looking:
         self._ended: set[tuple[int, int]] = set()  # sources of which such a look has ended, well or not
         self._memories: dict[tuple[int, int], Memory] = {}  # of directories
         self._quiet: dict[tuple[int, int], str] = {}  # when sources were looked at that show nothing new
+        self._asked: dict[tuple[int, int], int] = {}  # the number of tests when the last look began
+        self.shown: dict[tuple[int, int], int] = {}  # the same of the last look that was a good one
         self.ends = Ends()
         self._noted = 0.0  # when such looks were last written down, in seconds since boot
 
@@ -59,7 +61,9 @@ class Looking:
             key = task.id, source.k
             self._next.pop(key, None)
             self._began.pop(key, None)
+            self._asked.pop(key, None)
             self._ended.discard(key)
+            self.shown.pop(key, None)
 
     def is_behind(self, keeper: Keeper, task: Task) -> bool:
         """Tell whether pieces have to wait for a look: their files may have changed while nobody looked.
@@ -75,24 +79,30 @@ class Looking:
         )
 
     def looked(self, keeper: Keeper, task: Task) -> bool:
-        """Tell whether each source was looked at once."""
-        return all(each.looked for each in keeper.store.sources(task.id))
+        """Tell whether each source was looked at since the last test was asked for: earlier looks do not count.
+
+        What has given all that it will ever give, or brings it by itself, is looked at once.
+        """
+        return all(
+            bool(each.looked) if _is_still(each) or each.upstream else self.shown.get((task.id, each.k)) == task.tests
+            for each in keeper.store.sources(task.id)
+        )
 
     def _look(self, keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any]) -> float:
         key = ("task look", task.id, source.k)
-        if (source.closed and source.kind != "directory") or (
-            source.upstream and (source.looked or keeper.workers.busy(key))
-        ):
+        if _is_still(source) or (source.upstream and (source.looked or keeper.workers.busy(key))):
             return NEVER
         if source.upstream:
             catch_up(keeper, task, source)
             return NEVER
-        due = max(self._next.get(key[1:], 0.0), keeper.workers.due(key))
+        awaited = is_tried(task) and self._asked.get(key[1:]) != task.tests
+        due = max(0.0 if awaited else self._next.get(key[1:], 0.0), keeper.workers.due(key))
         if due > keeper.clock.boot():
             return due
         every = float(spec.get("every_seconds") or 0)
         if keeper.workers.busy(key):
-            return keeper.clock.boot() + max(every, BUSY_SECONDS)
+            return keeper.clock.boot() + (BUSY_SECONDS if awaited else max(every, BUSY_SECONDS))
+        self._asked[key[1:]] = task.tests
         self._next[key[1:]] = keeper.clock.boot() + every
         self._began.setdefault(key[1:], keeper.clock.boot())
         memory = self._memories.setdefault(key[1:], Memory())
@@ -102,13 +112,16 @@ class Looking:
         return keeper.clock.boot() + max(every, BUSY_SECONDS)
 
     def _found(self, keeper: Keeper, task: Task, source: Source, found: Found | None) -> None:
-        """Store what was found; a look that shows nothing new gives its task no turn, and is written down later."""
+        """Store what was found; a look that shows nothing new gives its task no turn, and is written down later.
+
+        The first look after a test was asked for does give a turn: the test waits for it.
+        """
         self._ended.add((task.id, source.k))
         self._quiet.pop((task.id, source.k), None)
-        if _is_as_before(source, found):
+        if self.shown.get((task.id, source.k)) == task.tests and _is_as_before(source, found):
             self._quiet[task.id, source.k] = keeper.clock.utc()
         else:
-            _found(keeper, task, source, found, self.ends)
+            _found(keeper, task, source, found, self)
 
     def _not_found(self, keeper: Keeper, task: Task, source: Source, error: BaseException) -> None:
         self._ended.add((task.id, source.k))
@@ -155,6 +168,11 @@ LISTED: dict[str, Callable[[Mapping[str, Any], Site], Found]] = {
 }
 
 
+def _is_still(source: Source) -> bool:
+    """Tell whether a source is never looked at again; of a directory, files may change also once it is closed."""
+    return bool(source.closed) and source.kind != "directory"
+
+
 def _is_as_before(source: Source, found: Found | None) -> bool:
     """Tell whether a look has shown only what the look before had shown."""
     if not source.looked or source.reason or source.waits:
@@ -162,26 +180,28 @@ def _is_as_before(source: Source, found: Found | None) -> bool:
     return found is None or found == Found(device=source.device)
 
 
-def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, ends: Ends) -> None:
+def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, looking: Looking) -> None:
     """Store some of what was found; the loop stores the rest by and by, and at last that the look was a good one."""
     if keeper.store.task(task.id) is None:
         return  # it was removed, or replaced, while a worker looked
     if found is None:
         keeper.store.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
         note(keeper.store, task.id, source.k, another=False)
+        looking.shown[task.id, source.k] = task.tests
         return
     some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
         is_closed = bool(keeper.store.sources(task.id)[source.k].closed)
         keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some, is_closed=is_closed))
         if found.new:
-            later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
+            later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, looking))
             return
         left = _update_some(keeper, task, found)
         if not left:
-            _note_look(keeper, task, source, found, ends)
+            _note_look(keeper, task, source, found, looking.ends)
+            looking.shown[task.id, source.k] = task.tests
     if left:
-        later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, ends))
+        later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, looking))
 
 
 def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:

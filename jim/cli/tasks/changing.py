@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +17,12 @@ from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest
+from jim.reading.task_effects import after_others
 from jim.reading.tasks import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.asked import unfit
-from jim.tasks.effects import POOL_VERBS, TaskVerb, paused_by_itself, pool_of, refusal
+from jim.tasks.effects import POOL_VERBS, TaskVerb, hangs_on, paused_by_itself, pool_of, refusal
 from jim.tasks.streams import trouble_with
 from jim.tasks.words import THROTTLE
 
@@ -51,6 +52,7 @@ OF_ALL = {
     TaskVerb.RESUME: (TaskState.PAUSED,),
     TaskVerb.FIX: (TaskState.CONFIGURED, TaskState.READY, *UNDER_WAY),
 }
+Wished = Mapping[str, Set[str]]  # the verbs of wishes that still wait, by the names of their tasks
 OWN_PAUSE = "paused ({reason}); `jim task resume {name}` goes on all the same"
 
 
@@ -60,6 +62,7 @@ class Wanted(NamedTuple):
     task: Task
     content: dict[str, Any]
     left: str = ""
+    later: bool = False  # wishes that still wait decide whether it changes anything
 
 
 def add_verbs(verbs: Any) -> None:
@@ -111,7 +114,8 @@ def _add_pool_verbs(parsers: dict[TaskVerb, argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any task is unknown, or refuses it."""
     verb, view = TaskVerb(arguments.task_verb), look()
-    found = _chosen(view, verb, arguments)
+    wished = inbox.wished(view.site.state)  # first: what is read after this shows what those have done
+    found = _chosen(view, verb, arguments, wished)
     wanted = [each for each in found if not each.left]
     records = [_record(view, verb, each) for each in found]
     dry = verb is TaskVerb.RECOVER and arguments.dry_run
@@ -136,6 +140,8 @@ def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
     """Return what becomes of a task, for programs."""
     if wanted.left:
         return {"task": wanted.task.name, "verb": verb.value, "left": wanted.left}
+    if wanted.later:
+        return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, "told": after_others(wanted.task)}
     words, facts = told(view, verb, wanted.task, wanted.content)
     return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, **facts, "told": words}
 
@@ -145,18 +151,18 @@ def _say(records: Iterable[dict[str, Any]]) -> None:
         say(f"{each['task']}: {each.get('told') or 'left as it is: ' + each['left']}")
 
 
-def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> list[Wanted]:
+def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wished) -> list[Wanted]:
     """Return the tasks that a verb is for: those that are named, or with --all those that it fits."""
     names = [each for each in arguments.names if "=" not in each]
     if verb in OF_ALL and arguments.all == bool(names):
         raise BadRequest(f"{verb} takes either names of tasks, or --all (see `jim task {verb} --help`)")
     if names:
-        found = [_wanted(view, verb, named(view, name), arguments) for name in names]
+        found = [_wanted(view, verb, named(view, name), arguments, wished) for name in names]
         for each in found:
             if each.left:
                 raise BadRequest(each.left)
         return found
-    fitting = list(_all(view, verb, arguments))
+    fitting = list(_all(view, verb, arguments, wished))
     if not fitting and not arguments.json:
         say(f"no task fits; {verb} changes nothing")
     if verb is TaskVerb.FIX and fitting and all(each.left for each in fitting):
@@ -164,11 +170,13 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> list[W
     return fitting
 
 
-def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> Iterable[Wanted]:
+def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wished) -> Iterable[Wanted]:
     """Yield the tasks that `--all` stands for; those that it leaves as they are, with the reason."""
-    for task in view.store.tasks(*OF_ALL[verb]):
+    for task in view.store.tasks():
+        if task.state not in OF_ALL[verb] and not hangs_on(task, verb, {}, wished.get(task.name, set())):
+            continue
         try:
-            wanted = _wanted(view, verb, task, arguments)
+            wanted = _wanted(view, verb, task, arguments, wished)
         except BadRequest as error:
             yield Wanted(task, {}, str(error))
             continue
@@ -177,7 +185,7 @@ def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace) -> Iterable[
         yield wanted
 
 
-def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace) -> Wanted:
+def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace, wished: Wished) -> Wanted:
     if verb is TaskVerb.RECOVER:
         content = of_recovery(view, task, arguments.words)
     elif verb is TaskVerb.FIX:
@@ -189,6 +197,8 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
     if wrong := unfit(verb, content):
         raise BadRequest(wrong)
     why = refusal(task, verb, content, pool_of(view.store, task))
+    if why and hangs_on(task, verb, content, wished.get(task.name, set())):
+        return Wanted(task, content, later=True)
     if verb is TaskVerb.START and not why:
         troubles = (trouble_with(each["store"]) for each in task.streams)
         why = next((f"{task.name}: output.store: {each}" for each in troubles if each), "")

@@ -144,7 +144,7 @@ def _fits(name: str, value: str) -> bool:
 def _shown(pages: Pages, asked: Asked, again: str = "", status: int = 200) -> Response:
     with pages.viewing(DOCUMENT_SECONDS) as view:
         task = view.store.task_named(asked.name)
-        would = effect(view, asked.verb, task, asked.content) if asked.whole else None
+        would = _effect(view, asked) if asked.whole else None
         made = pages.html(view, "task_control.html", **_facts(pages, task, asked, would, again))
     return never_kept(Response(made.body, status, content_type=made.kind))
 

@@ -105,6 +105,18 @@ def test_41_if_more_would_be_hit_meanwhile_the_page_asks_again(running: Ground, 
     running.until(lambda: any(each.state is State.SUBMITTED for each in running.batch.tasks.values()))
 
 
+def test_a_wish_may_follow_one_that_still_waits(running: Ground, boss: Person) -> None:
+    assert "mc is running" in boss.page(f"{CONTROL}/resume").text
+    assert boss.post(f"{CONTROL}/pause/do", fields(boss.page(f"{CONTROL}/pause"))).status_code == 303
+    assert f"{CONTROL}/resume" in boss.page("/tasks/mc").html
+    page = boss.page(f"{CONTROL}/resume")
+    assert "fulfilled after the wishes for it that still wait" in page.text
+    assert boss.post(f"{CONTROL}/resume/do", fields(page)).status_code == 303
+    assert [each["verb"] for each in wishes(running)] == ["pause", "resume"]
+    running.go(2)
+    assert running.task("mc").state is TaskState.RUNNING
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

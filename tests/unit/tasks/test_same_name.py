@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.statusdb.task_rows import NewItem, TaskState
-from jim.tasks.closing import Ends
-from jim.tasks.looking import _found
+from jim.tasks.looking import Looking, _found
 from jim.tasks.sources import Found
 from tests.unit.tasks.chain import GEN, RECO, Chain
 from tests.unit.tasks.ground import EVENTS, SH
@@ -61,7 +60,7 @@ def test_what_a_worker_finds_for_a_removed_task_is_no_item(ground):
     (source,) = ground.store.sources(task.id)
     ground.ask("remove")
     ground.create(text)
-    _found(ground.keeper, task, source, Found(new=[NewItem("/other", "")]), Ends())
+    _found(ground.keeper, task, source, Found(new=[NewItem("/other", "")]), Looking())
     assert ground.task().id != task.id
     assert ground.items() == {}
     assert ground.store.db.execute("SELECT count(*) FROM item").fetchone() == (0,)

@@ -773,3 +773,61 @@ def test_create_warns_of_texts_in_which_no_variable_is_replaced(ground, jim, tmp
     listed = f'[[task]]\nname = "l"\n{SH.replace("InputFiles", "InputFiles $Own")}\nsource = [ {{ list = "{names}" }} ]'
     assert "warning" not in jim("create", ground.write(listed))[1]
     assert "warning" not in jim("create", ground.write(TEXT.replace('"$LastEvent"', '"$LastEvent of $$HOME $Task"')))[1]
+
+
+def say_at_once(capsys, *words):
+    """Run a verb whose wish the keeper does not take yet."""
+    code = cli.main(["task", *words])
+    told = capsys.readouterr()
+    return code, told.out + told.err
+
+
+AFTER = "fulfilled after the wishes for it that still wait; `jim task show mc` tells what became of it"
+
+
+def test_what_waits_in_the_inbox_makes_a_verb_possible(ground, jim, capsys):
+    jim("create", ground.write(TEXT))
+    assert say_at_once(capsys, "start", "mc", "--untested")[0] == 0
+    for words in (["pause"], ["resume"], ["pause", "--kill"], ["resume"]):
+        assert say_at_once(capsys, *words, "mc") == (0, f"mc: {AFTER}\n"), words
+    assert say_at_once(capsys, "test", "mc")[0] == 0
+    ground.go(2)
+    assert ground.task("mc").state is TaskState.RUNNING
+    assert ground.task("mc").tests == 1
+    assert not [each for each in ground.journal("mc") if "changes nothing" in each]
+
+
+def test_a_resume_right_after_a_pause_is_not_lost(ground, jim, capsys):
+    ground.start(TEXT, "mc")
+    assert say_at_once(capsys, "resume", "mc") == (2, "jim: mc is running\n")
+    assert say_at_once(capsys, "resume", "--all") == (0, "no task fits; resume changes nothing\n")
+    assert say_at_once(capsys, "throttle", "mc", "at_once=5")[0] == 0
+    assert say_at_once(capsys, "resume", "mc") == (2, "jim: mc is running\n"), "only a pause makes a resume possible"
+    assert say_at_once(capsys, "pause", "mc")[1].startswith("mc: pauses; ")
+    assert say_at_once(capsys, "resume", "--all") == (0, f"mc: {AFTER}\n")
+    assert json.loads(say_at_once(capsys, "resume", "mc", "--json")[1]) == [
+        {"task": "mc", "verb": "resume", "wish": {}, "told": AFTER}
+    ]
+    ground.go(2)
+    assert ground.task("mc").state is TaskState.RUNNING
+    assert "resume changes nothing: mc is running" in ground.journal("mc")
+
+
+def test_what_waits_in_the_inbox_makes_a_verb_possible_for_a_pool(ground, jim, capsys, tmp_path):
+    source = f'source = [ {{ list = "{a_list(tmp_path, "a")}" }} ]\nsplit = {{ splitter = "FileBased" }}'
+    ground.start(f'[[task]]\nname = "mc"\n{SH}\n{source}\n', "mc")
+    ground.go(5, 1.0)
+    assert say_at_once(capsys, "close", "mc")[0] == 2
+    assert say_at_once(capsys, "reopen", "mc")[0] == 0
+    assert say_at_once(capsys, "add", "mc", "b") == (0, f"mc: {AFTER}\n")
+    assert say_at_once(capsys, "close", "mc") == (0, f"mc: {AFTER}\n")
+    ground.go(2)
+    assert ground.items("mc").keys() == {"a", "b"}
+
+
+def test_what_a_file_says_is_refused_also_while_wishes_wait(ground, jim, capsys):
+    ground.start(TEXT, "mc")
+    assert say_at_once(capsys, "pause", "mc")[0] == 0
+    assert say_at_once(capsys, "reopen", "mc")[0] == 2, "it makes events"
+    assert say_at_once(capsys, "start", "mc") == (2, "jim: mc is running\n")
+    assert say_at_once(capsys, "retry", "mc") == (2, "jim: mc: no piece has failed\n")
