@@ -38,6 +38,7 @@ from jim.tasks.effects import ENDED, OLDER, gone, is_older, is_tried
 from jim.tasks.room import Room
 from jim.tasks.throttle import in_words
 
+LAST = "the last look"
 TROUBLES = 5  # outputs of which people are told
 NEXT = {
     TaskState.CONFIGURED: "`jim task test {name}` tries it out; `jim task start --untested {name}` begins without",
@@ -120,7 +121,7 @@ def _test(view: View, task: Task) -> Iterator[Wait]:
     what = f"test {task.tests} runs: {'grid job' if len(grids) == 1 else 'grid jobs'} {', '.join(grids)}"
     yield Wait(what if grids else f"test {task.tests} begins", AFTER_TEST[testing], STORED, task.updated)
     for source in view.store.sources(task.id) if testing else ():
-        yield from _unstable(source)
+        yield from _unstable(view, source)
 
 
 def _sources(view: View, task: Task) -> Iterator[Wait]:
@@ -138,21 +139,31 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             if source.upstream:
                 next_ = upstream_idle(view, source) or "what that task brings arrives at once"
             what = f"{'output ' if source.upstream else ''}{what_of(spec)}"
-            yield Wait(f"{what} is open: more may come", next_, "the last look", source.looked)
-            yield from _unstable(source)
+            yield Wait(f"{what} is open: more may come", next_, LAST, source.looked)
+            yield from _unstable(view, source)
 
 
-def _unstable(source: Source) -> Iterator[Wait]:
-    """Return the files that have still to come to rest."""
+def _unstable(view: View, source: Source) -> Iterator[Wait]:
+    """Return the files that have still to come to rest; first those that hold groups open whose end was seen."""
     waits: dict[str, Any] = json.loads(source.waits or '{"count": 0, "some": {}}')
-    more = f", and {how_many(waits['count'] - 1, 'other file')}" if waits["count"] > 1 else ""
-    for name, why in list(waits["some"].items())[:1]:
+    told = set()
+    for grp, name, why in waits.get("held", ()):
+        group = None if grp is None else view.store.group(source.task, grp)
+        if not (group and group.closed):
+            told.add(name)
+            what = "the source" if grp is None else f"group {grp}"
+            next_ = f"it is taken once it has not changed for so long; {what} is closed once all its files are taken"
+            seen = f"the end of {what} was seen, but file {name} is not taken yet: {why}"
+            yield Wait(seen, next_, LAST, source.looked)
+    others = waits["count"] - len(told) - 1
+    more = f", and {how_many(others, 'other file')}" if others > 0 else ""
+    for name, why in [each for each in waits["some"].items() if each[0] not in told][:1]:
         next_ = "it is taken once it has not changed for so long; until then its group stays open"
         if why == EMPTY:
             next_ = "it is taken once it has content and comes to rest; its group does not stay open for it"
         if why == UNPRINTABLE:
             next_ = "it is never taken; rename it; its group does not stay open for it"
-        yield Wait(f"file {name} is not taken yet: {why}{more}", next_, "the last look", source.looked)
+        yield Wait(f"file {name} is not taken yet: {why}{more}", next_, LAST, source.looked)
 
 
 def _items(view: View, task: Task) -> Iterator[Wait]:

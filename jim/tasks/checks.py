@@ -21,6 +21,7 @@ from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
 from jim.tasks import places, streams
 from jim.tasks.faults import Faults, Wrong, wrong
+from jim.tasks.sources import ALL
 from jim.tasks.words import ELSEWHERE
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.work.sizing import check_limits, size
@@ -94,8 +95,17 @@ def _check_patterns(source: Mapping[str, Any]) -> None:
     files, closed_by = Path(source["files"]), source["closed_by"]
     if not source["files"] or files.is_absolute() or ".." in files.parts:
         raise wrong("source.files", f"{source['files']!r}: a pattern of names below the directory, such as *.raw")
-    if closed_by and not set(".*?[") & set(closed_by):
+    before, dot, ending = Path(closed_by).name.rpartition(".")
+    if closed_by and not dot:
         raise wrong("source.closed_by", f"{closed_by!r}: no ending: that of the file is the group, as in END.*")
+    if ending != ALL and _is_open(before) and not _is_open(ending):
+        told = f"{closed_by!r}: it closes no group but {ending!r}: the ending of the file is the group, as in END.*"
+        raise wrong("source.closed_by", told)
+
+
+def _is_open(pattern: str) -> bool:
+    """Tell whether a pattern fits more than one text."""
+    return bool(set("*?[") & set(pattern))
 
 
 def _check_place(source: Mapping[str, Any]) -> None:

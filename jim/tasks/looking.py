@@ -29,6 +29,7 @@ NEVER = float("inf")
 STORED_AT_ONCE = 500
 CHANGED_AT_ONCE = 100
 WAITS_KEPT = 5  # files that wait, of which people are told
+HELD_KEPT = 20  # groups whose end was seen, of which people are told
 FIRST_SECONDS = 60.0  # so long pieces wait for the first look
 NOTED_SECONDS = 10.0  # looks that show nothing new are written down together, as often as that
 T = TypeVar("T")
@@ -224,7 +225,7 @@ def _taken(waiting: list[T]) -> list[T]:
 
 def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: Ends) -> None:
     now = keeper.clock.utc()
-    waits = _waits(found.unstable)
+    waits = _waits(found.unstable, found.held)
     told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
     keeper.store.set_source(task.id, source.k, device=found.device, **told)
     note(keeper.store, task.id, source.k, another=False)
@@ -240,13 +241,18 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
     ends.see(task.id, source.k, found)
 
 
-def _waits(files: Mapping[str, str]) -> str:
-    """Write down some of the files that are not taken, and how many have names that nobody takes; empty: none."""
+def _waits(files: Mapping[str, str], held: Mapping[str, str]) -> str:
+    """Write down some of the files that are not taken, and how many have names that nobody takes; empty: none.
+
+    Groups whose end was seen are held open by some of these files.
+    """
     if not files:
         return ""
     odd = [name for name, why in files.items() if why == UNPRINTABLE]
     some = dict(list(files.items())[:WAITS_KEPT])
-    return json.dumps({"count": len(files), "some": some, "unprintable": len(odd), "odd": odd[:1]})
+    told = {"count": len(files), "some": some, "unprintable": len(odd), "odd": odd[:1]}
+    open_still = [[None if grp == ALL else grp, file, files[file]] for grp, file in list(held.items())[:HELD_KEPT]]
+    return json.dumps(told | ({"held": open_still} if open_still else {}))
 
 
 def _words(error: BaseException, spec: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ class Found:
     empty: list[NewItem] = field(default_factory=list)  # files at rest without content
     back: list[int] = field(default_factory=list)  # items that were noted as removed, and are there as they were
     unstable: Mapping[str, str] = field(default_factory=dict)  # files that are not taken yet, and why
+    held: Mapping[str, str] = field(default_factory=dict)  # groups whose end was seen, by a file that keeps them open
 
 
 def group_of(pattern: str, name: str) -> str | None:

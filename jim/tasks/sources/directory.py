@@ -48,8 +48,14 @@ def look(
     listed = {each.path: each for each in _files(place, source)}
     delayed = _compare(source, memory, listed, items, found, boot)
     found.ended = frozenset(grp for grp in ended & memory.ended if grp not in delayed and not (grp == ALL and delayed))
+    found.held = {grp: file for grp in sorted(ended) if (file := _keeping_open(grp, delayed))}
     memory.ended, memory.mtimes, memory.listed = ended, (mtime, memory.mtimes[0]), boot
     return found
+
+
+def _keeping_open(grp: str, delayed: Mapping[str, str]) -> str:
+    """Return a file for which a group waits, or all groups do; empty: there is none."""
+    return delayed.get(grp, "") or (next(iter(delayed.values()), "") if grp == ALL else "")
 
 
 def _is_at_rest(source: Mapping[str, Any], memory: Memory, mtime: int, items: Sequence[KnownItem]) -> bool:
@@ -111,13 +117,13 @@ def _compare(
     known: Sequence[KnownItem],
     found: Found,
     boot: float,
-) -> set[str]:
-    """Sort files into new, changed, gone and waiting ones; return the groups that have to wait for some."""
+) -> dict[str, str]:
+    """Sort files into new, changed, gone and waiting ones; return the groups that wait, each with a file."""
     items = {each.name: each for each in known}
     found.gone, memory.missing = _gone(source, memory, listed, known, boot)
     now: dict[str, tuple[Seen, float]] = {}
     unstable: dict[str, str] = {}
-    delayed: set[str] = set()
+    delayed: dict[str, str] = {}
     for path, seen in sorted(listed.items()):
         item, grp = items.get(path), group_of(source.get("group") or "", path)
         if grp is not None and not path.isprintable():
@@ -132,7 +138,7 @@ def _compare(
         if left > 0 or not seen.size:
             now[path] = seen, first
             unstable[path] = f"it has to rest for another {ceil(left)} s" if left > 0 else EMPTY
-            delayed |= {grp} if left > 0 else set()
+            delayed |= {grp: delayed.get(grp, path)} if left > 0 else {}
             is_new = not item or item.state is ItemState.GONE
             found.empty += [NewItem(path, grp, 0, seen.print)] if left <= 0 and is_new else []
             found.changing += [item.id] if item and item.state in NOT_SENT else []

@@ -496,6 +496,38 @@ def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
     assert ground.done() == {path: 1}
 
 
+def test_66_it_is_told_which_file_holds_a_group_open_whose_end_was_seen(ground):
+    there = Arrival(ground, size=100)
+    paths = [there.drop(f"run{run}_{n}.raw") for run in (0, 1, 2) for n in range(3)]
+    there.drop("END.1")
+    there.drop("END.3")  # nothing of it waits
+    for n in range(5):
+        for each in paths:
+            os.utime(each, (n, n))
+        there.wait(10)
+
+    def told():
+        seen = View(ground.site, ground.store, ground.clock)
+        return [each.what for each in task_waits.waits(seen, ground.task()) if "not taken" in each.what]
+
+    assert [each[: each.index(" it has to rest")] for each in told()] == [
+        f"the end of group 1 was seen, but file {there.place}/run1_0.raw is not taken yet:",
+        f"file {there.place}/run0_0.raw is not taken yet:",
+    ]
+    assert told()[1].endswith(" s, and 7 other files")
+    there.wait(100)
+    assert ground.store.group(1, "1").closed
+    there.drop("run1_late.raw")
+    there.drop("run0_late.raw")
+    there.wait(10)
+    assert [each[: each.index(" it has to rest")] for each in told()] == [
+        f"file {there.place}/run0_late.raw is not taken yet:"
+    ], "group 1 is closed"
+    there.drop("END.all")
+    there.wait(10)
+    assert told()[0].startswith(f"the end of the source was seen, but file {there.place}/run0_late.raw is not taken")
+
+
 def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
     there = Arrival(ground, more="at_once = 0")
     path = there.drop("run1_a.raw", "old")

@@ -233,6 +233,20 @@ BAD = [
         "line 8, column 1: source.closed_by: 'END': no ending: that of",
     ),
     (
+        "no dot before the ending",
+        FILES,
+        "files =",
+        'closed_by = "done-*"\nfiles =',
+        "line 8, column 1: source.closed_by: 'done-*': no ending: that of",
+    ),
+    (
+        "one ending of many files",
+        FILES,
+        "files =",
+        'closed_by = "*.END"\nfiles =',
+        "line 8, column 1: source.closed_by: '*.END': it closes no group but 'END': the ending",
+    ),
+    (
         "splitter",
         FILES,
         "FileBased",
