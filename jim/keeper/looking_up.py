@@ -68,13 +68,13 @@ def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, ca
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
     if has_another(directory, own):
         raise JimError(f"{directory} belongs to another submission")
-    removed = is_removed(keeper, directory)
+    is_removed(keeper, directory)  # raises an error while the directory is only away
     started = [keeper.adapter.batch_id(claim.batch) for _, claim in claims(directory) if not claim.fence]
     if started:
         return Found(accepted=True, batch_id=max(started) or keeper.channel.find(submission.mark, since))
     far = not keeper.adapter.shared_work  # no fence reaches the worker nodes: only good answers count
     # The command of a cancelled submission mostly never ran; then nobody need be asked.
-    if submission.state in LOST or far or removed or (cancelled and tries_sent(directory) > submission.tries):
+    if submission.state in LOST or far or (cancelled and tries_sent(directory) > submission.tries):
         batch_id = keeper.channel.find(submission.mark, since)
         if batch_id:
             return Found(accepted=True, batch_id=batch_id)
