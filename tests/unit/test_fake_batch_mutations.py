@@ -43,7 +43,7 @@ FEW = 8  # histories of one seed: the first so many have noticed what is not lef
 def no_fence(patch):
     """Take the keeper's own word for a fence, without taking the claim."""
 
-    def fence(directory, indices):
+    def fence(_, directory, indices):
         claims = dict(looking_up.claims(directory))
         return {index: claims.get(index, Claim("nobody", "-", "", fence=True)) for index in indices}
 
