@@ -379,6 +379,20 @@ def test_a_payload_whose_parent_was_killed_gets_no_time_to_end_well(place: Site)
     assert not (place.here / "well").exists()
 
 
+def test_a_payload_whose_parent_was_killed_is_ended_before_a_long_look_at_all_processes(place: Site) -> None:
+    """On a full node such a look takes half a second, in which a payload may come to its end."""
+    place.fake("grep", f': >{place.root}/looks; sleep 0.5; exec $real "$@"')
+    wait = f": >up; until [ -e {place.root}/looks ]; do sleep 0.02; done; : >../well"
+    place.jobs(*sh(f"echo $PPID >parent; {wait}"), facts=("touch 1",))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
+    until(lambda: list(place.here.glob("known.1.*")))
+    os.kill(int(place.file("run.1/parent")), signal.SIGKILL)
+    assert process.wait(20) == 1
+    assert (place.root / "looks").exists()
+    assert not (place.here / "well").exists()
+
+
 @pytest.mark.parametrize("watched_by", ["the toucher", "a successor"])
 def test_a_payload_whose_parent_and_wrapper_were_killed_gets_no_time_to_end_well(place: Site, watched_by: str) -> None:
     process = start(place, *sh(f"trap 'echo >../well; exit 0' TERM; echo $PPID >parent; {BUSY}"))
