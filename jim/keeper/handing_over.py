@@ -20,7 +20,15 @@ from jim.request import handler_of
 from jim.site.settings import Payload
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
-from jim.workdir.submission import Line, has_another, mark_sent, prepare_submission, submission_directory, tries_sent
+from jim.workdir.submission import (
+    Line,
+    has_another,
+    mark_sent,
+    prepare_submission,
+    submission_directory,
+    tries_sent,
+    was_never_made,
+)
 
 OF_TEST = re.compile(r"task:[^:]+:test:(\d+):\d+")  # the key of a grid job that tests a task
 OF_EACH = (
@@ -78,7 +86,7 @@ def require_untried(keeper: Keeper, job: GridJob, submission: Submission, jobs: 
 def look_for_tries(keeper: Keeper, job: GridJob, submission: Submission, jobs: list[LocalJob]) -> None:
     """Raise an error if an earlier keeper may have handed over a submission. Runs in a worker."""
     directory = submission_directory(keeper.directory(job.id), submission.k)
-    if was_removed(keeper.site.work, directory):  # or the keeper was killed before it made the directory
+    if was_removed(keeper.site.work, directory) and not was_never_made(directory):
         raise Unclear(f"{directory} is not there, so nobody knows whether JIM had sent it")
     require_untried(keeper, job, submission, jobs)
 

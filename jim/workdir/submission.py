@@ -33,6 +33,7 @@ PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job") 
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
 SENT = "sent"  # the last try of the batch command that may have run; never removed
+MADE = ".made"  # after the name of a submission directory, beside it: it was made, or is being made; never removed
 LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
 
@@ -110,6 +111,18 @@ def submission_directory(place: Path, k: int) -> Path:
     return place / f"s{k}"
 
 
+def was_never_made(directory: Path) -> bool:
+    """Tell whether a submission directory was never made, so that nothing can have been sent from it.
+
+    That its own name is absent proves nothing: somebody may have moved the directory away for a moment.
+    """
+    return is_absent(_made(directory)) and not is_absent(directory.parent / WRAPPER)
+
+
+def _made(directory: Path) -> Path:
+    return directory.with_name(directory.name + MADE)
+
+
 def told_in(directory: Path) -> Told | None:
     """Read which attempts a submission directory is for; None if that is not written yet."""
     try:
@@ -167,6 +180,7 @@ def prepare_submission(
     `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
     this changes nothing.
     """
+    _made(directory).touch(0o600)  # first: without this file there was no directory
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from jim.keeper.workers import NEVER
 from jim.model import State
 from jim.site.file import Batch
 from jim.workdir import packages
@@ -69,6 +70,16 @@ def test_what_an_earlier_keeper_sent_is_looked_for_though_its_directory_is_away(
     world.batch.finish(1)
     world.until(lambda: world.state(1) is State.COMPLETED)
     assert len(world.batch.accepted) == 1
+
+
+def test_what_an_earlier_keeper_has_not_begun_to_send_is_sent_at_once(world, monkeypatch):
+    monkeypatch.setattr("jim.keeper.sending.Sending._start", lambda *_: NEVER)  # it is killed right after the intent
+    world.submit(1)
+    world.until(lambda: world.store.submission(1, 1))
+    monkeypatch.undo()
+    world.restart()
+    world.until(lambda: world.batch.tasks, seconds=5.0)
+    assert [(each.attempt, each.verdict) for each in world.store.attempts(1)] == [(1, "")]
 
 
 def test_a_refused_submission_that_was_accepted_is_not_called_unsent_while_its_directory_is_away(world):
