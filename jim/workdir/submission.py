@@ -180,7 +180,7 @@ def prepare_submission(
     `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
     this changes nothing.
     """
-    _made(directory).touch(0o600)  # first: without this file there was no directory
+    _made(directory).write_bytes(b"")  # first: without this file there was no directory
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
