@@ -33,7 +33,7 @@ PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job") 
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
 SENT = "sent"  # the last try of the batch command that may have run; never removed
-MADE = ".made"  # after the name of a submission directory, beside it: it was made, or is being made; never removed
+MADE = "made."  # before the name of a submission directory, beside it: it was made, or is being made; never removed
 LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
 
@@ -120,7 +120,7 @@ def was_never_made(directory: Path) -> bool:
 
 
 def _made(directory: Path) -> Path:
-    return directory.with_name(directory.name + MADE)
+    return directory.with_name(MADE + directory.name)
 
 
 def told_in(directory: Path) -> Told | None:
