@@ -33,7 +33,7 @@ PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job") 
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
 SENT = "sent"  # the last try of the batch command that may have run; never removed
-MADE = "made."  # before the name of a submission directory, beside it: it was made, or is being made; never removed
+MADE = "made."  # begins the name of a file beside a submission directory, written before that is made; never removed
 LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
 
