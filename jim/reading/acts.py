@@ -23,7 +23,8 @@ def acts(view: View, since: str) -> list[Act]:
     # The inbox first: what the keeper takes meanwhile is seen twice and not missed.
     found = [*_waiting(view), *(_of_line(view, line) for line in view.store.requested(since))]
     found += [act for file in files for act in recorded(file)]
-    return sorted({each for each in found if each.at >= since})
+    # What happened in one millisecond stays in the order of its log.
+    return sorted(dict.fromkeys(each for each in found if each.at >= since), key=lambda each: each.at)
 
 
 def _of_line(view: View, line: Journal) -> Act:

@@ -110,8 +110,10 @@ def test_root_sees_every_account_and_what_counts_for_all_of_them_once(home, monk
     ]
 
 
-def test_each_verb_of_an_administrator_leaves_a_line(home, tmp_path):
+def test_each_verb_of_an_administrator_leaves_a_line(home, tmp_path, monkeypatch):
     home.add()
+    # One millisecond for all: the order is that of the log, and no jump of the clock disturbs the test.
+    monkeypatch.setattr("jim.clock.Clock.utc", lambda clock: "2026-01-31T12:00:00.000Z")
     home.store.close()
     home._store = None
     home.out("site", "drain", "--until", "2099-01-01", "--reason", "disks")
@@ -124,7 +126,7 @@ def test_each_verb_of_an_administrator_leaves_a_line(home, tmp_path):
     home.out("pages", "token", "--revoke", home.out("pages", "token", "--list").split()[3])
     assert token
     found = [(each["verb"], each["of"]) for each in home.json("actions", "--since", "2000-01-01")]
-    assert [each for each in found if each[0] not in ("submit", "pages token", "pages token --revoke")] == [
+    assert [each for each in found if not each[0].startswith(("submit", "pages"))] == [
         ("site drain", "until 2099-01-01T00:00:00Z; disks"),
         ("site undrain", ""),
         ("site ban", "dzero; floods"),
