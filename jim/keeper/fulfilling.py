@@ -200,12 +200,15 @@ def _verbs(keeper: Keeper, wish: str) -> dict[State, str]:
 
 
 def _targets(verbs: Mapping[State, str], live: Sequence[Live], others: Others) -> dict[str, list[tuple[str, int]]]:
-    """Return, by verb, the batch jobs to hold or release, and those to suspend or resume."""
-    targets: dict[str, list[tuple[str, int]]] = {}
+    """Return, by verb, the batch jobs to hold or release, and those to suspend or resume.
+
+    Pending jobs come first: where a suspended job frees its slot, one that is not held yet would start there.
+    """
+    targets: dict[str, list[tuple[str, int]]] = {verb: [] for verb in verbs.values()}
     for each in live:
         if not others.have((each.batch_id, each.mark)):
-            targets.setdefault(verbs[each.state], []).append((each.batch_id, each.idx))
-    return targets
+            targets[verbs[each.state]].append((each.batch_id, each.idx))
+    return {verb: ids for verb, ids in targets.items() if ids}
 
 
 def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]], others: Others) -> str:

@@ -205,6 +205,19 @@ def test_a_suspend_after_a_cancel_is_told(world):
     assert world.store.grid_job(1).wish == "cancel"
 
 
+def test_what_is_pending_is_held_before_what_runs_is_suspended(world, monkeypatch):
+    """A suspended job frees its slot in some batch systems: a pending one would start there."""
+    world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    world.batch.start(1, 1)
+    world.until(lambda: states(world) == ["running", "submitted", "submitted"])
+    told, change = [], world.keeper.channel.change
+    monkeypatch.setattr(world.keeper.channel, "change", lambda verb, ids: (told.append(verb), change(verb, ids))[1])
+    world.wish("suspend", "1")
+    world.until(lambda: states(world) == ["suspended", "held", "held"])
+    assert told[:2] == ["hold", "suspend"]  # both may be repeated
+
+
 def test_a_suspend_while_outputs_are_gathered_is_told(world, monkeypatch):
     go_on = collecting(world, monkeypatch, 0)
     world.wish("suspend", "1")
