@@ -33,9 +33,10 @@ from jim.statusdb.sqlite import Store
 from jim.statusdb.task_rows import ItemState, NewItem, PieceState, TaskState, WaveState
 from jim.tasks import creating, wishes
 from jim.tasks.following import follow
+from jim.tasks.mounted import identity
 from jim.tasks.moves import Tasks
 from jim.tasks.recovering import Recoveries
-from jim.tasks.sources import directory
+from jim.tasks.sources import Found, directory
 from jim.tasks.sources.memory import Memory
 
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", arguments = ["$InputFiles"] }'
@@ -140,17 +141,20 @@ def _arrival(files: int) -> Iterator[Figure]:
 def _looks(store: Store, place: Path, files: int) -> Iterator[Figure]:
     """Look at a directory in which nothing is new; then once nothing in it matters any more."""
     told = {**OPEN_ENDED, "directory": str(place), "group": r"run(\d+)_"}
-    memory = Memory()
-    times = [_seconds(lambda: directory.look(told, memory, store.known_items(1), "", Clock().boot())) for _ in range(3)]
+    memory, device = Memory(), identity(place, "", "it")
+
+    def look() -> Found | None:
+        return directory.look(told, memory, store.known_items(1), device, Clock().boot())
+
+    times = [_seconds(look) for _ in range(3)]
     yield Figure("  a look with nothing new, in a worker", median(times), "s", 3)
     numbers = [each.id for each in store.known_items(1)]
     for first in range(0, files, STORED_AT_ONCE):
         store.move_items(1, numbers[first : first + STORED_AT_ONCE], ItemState.COMPLETED)
     memory = Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns), listed=Clock().boot())
-    listed = directory.look(told, memory, store.known_items(1), "", Clock().boot())
-    if listed is not None:
+    if look() is not None:
         raise RuntimeError("a directory that is at rest was listed")
-    took = _seconds(lambda: directory.look(told, memory, store.known_items(1), "", Clock().boot()))
+    took = _seconds(look)
     yield Figure("  the same with all done, and the directory at rest", took, "s", None, "no listing")
 
 
