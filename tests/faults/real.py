@@ -111,9 +111,9 @@ class Place:
 
     # What is run
 
-    def payload(self, *, body: str = "") -> Path:
+    def payload(self, *, body: str = "", name: str = "payload.sh") -> Path:
         """Write a payload that tells the ledger when it starts and ends."""
-        script = self.place / "payload.sh"
+        script = self.place / name
         ledger, lock = (shlex.quote(str(self.place / name)) for name in ("ledger", "alive"))
         script.write_text(
             "#!/bin/sh\n"

@@ -53,9 +53,9 @@ def which(place, grid):
         return tar.extractfile(f"{grid}.0/which.txt").read()
 
 
-def submit(place, key):
+def submit(place, key, first=":"):
     """Hand in what tells by its output which request it was."""
-    script = place.payload(body=f"echo {key} >which.txt").rename(place.place / f"{key}.sh")
+    script = place.payload(body=f"{first}\necho {key} >which.txt", name=f"{key}.sh")
     raw = {"job_type": "executable", "executable": str(script), "outputs": ["which.txt"]}
     return inbox.deposit(place.state, key, request.check(raw)[1] | {"key": key})
 
@@ -174,10 +174,12 @@ def test_an_upgrade_is_rolled_back_with_the_database_of_before_as_documented(pla
     until(lambda: all_begun(hurt, 2), "both are known to run")
     backup = hurt.place / "backup.tar"
     assert hurt.door("site", "backup", str(backup)).returncode == 0
-    assert submit(hurt, "sent") == 2
-    until(lambda: (hurt.site.work / "2/s1/exit.1").exists(), "it was sent, and has ended")
+    assert submit(hurt, "sent", first=WAITS) == 2
+    until(lambda: hurt.events("start", 2), "it was sent")
     keeper.kill()
     keeper.wait()
+    (hurt.place / "sent.sh.go").touch()
+    until(lambda: (hurt.site.work / "2/s1/exit.1").exists(), "it has ended, and no keeper knows")
     assert submit(hurt, "handed in") == 3
     said = play(hurt, told(hurt, backup, "docs/installing.md", "### Go back to the version before", "install -d"))
     assert "their requests were submitted again: 2\n" in said
