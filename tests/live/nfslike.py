@@ -137,9 +137,9 @@ class SharedPlace(Place):
 
     def through(self, pieces: int, **request: Any) -> Counts:
         """Run a grid job to its end."""
-        self.submit(pieces, **request)
+        grid = self.submit(pieces, **request)
         self.finish()
-        return self.counts(pieces)
+        return self.counts(pieces, grid)
 
     def counts(self, pieces: int, grid: int = 1) -> Counts:
         """Hold what JIM tells in the end against what the payloads wrote down, and against the promise."""

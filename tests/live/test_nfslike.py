@@ -86,8 +86,11 @@ def test_calls_fail(many_attempts, clients, ops):
     """What is told to be completed has its outputs; where these could not be read for a moment, it is done again."""
     before = faults_made()
     with faulty(clients, refuse=share(clients, ops), ops=ops):
-        counts = many_attempts.through(24, outputs=("d/*.dat",), body=DATA)
-    assert counts._replace(again=0) == Counts(24, 0, 0, 0, 0)
+        for key in map(str, range(5)):
+            counts = many_attempts.through(24, key=key, outputs=("d/*.dat",), body=DATA)
+            assert counts._replace(again=0) == Counts(24, 0, 0, 0, 0)
+            if faults_made() > before:  # chance may spare all calls of a grid job
+                break
     assert faults_made() > before
 
 
