@@ -421,6 +421,78 @@ def test_a_toucher_that_is_killed_or_stopped_has_a_successor(place: Site, how: s
     until(lambda: not ours(place))
 
 
+def is_dead(pid: int) -> bool:
+    """Tell whether a process is gone, or has ended and its parent has not heard of it."""
+    return not psutil.pid_exists(pid) or is_zombie(pid)
+
+
+def stay_in_group(site: Site, process: "subprocess.Popen[bytes]") -> tuple[Path, str, int]:
+    """Kill the toucher while the file server is away; give the program that cannot be read, the old words, the next."""
+    first = toucher_of(site)
+    (told,) = site.here.glob("toucher.1.*")
+    program, words = site.here.parent / "local-job", told.read_text()
+    program.rename(program.with_suffix(".away"))
+    os.kill(first, signal.SIGKILL)
+    until(lambda: told.read_text() not in ("", words))
+    successor = int(told.read_text().split()[1])
+    assert os.getsid(successor) == process.pid
+    return program, words, successor
+
+
+def test_a_toucher_that_could_not_tell_of_itself_is_killed_before_the_next_begins(place: Site) -> None:
+    """The wrapper would end what such a one starts, again and again, and never come to the exit record."""
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    program, words, second = stay_in_group(place, process)
+    next(place.here.glob("toucher.1.*")).write_text(words)
+    os.kill(second, signal.SIGSTOP)
+    program.with_suffix(".away").rename(program)
+    assert toucher_of(place) != second
+    assert is_dead(second)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+    assert place.record()["code"] == "0"
+    until(lambda: not ours(place))
+
+
+def test_a_wrapper_killed_while_it_reads_of_its_toucher_has_one(place: Site) -> None:
+    """The file server may take long to answer: until then, the toucher that the wrapper does not trust may yet live."""
+    process = start(place, *PAYLOADS["in a session of its own"])
+    _, _, second = stay_in_group(place, process)
+    (told,) = place.here.glob("toucher.1.*")
+    told.unlink()
+    os.mkfifo(told)  # reading this takes until somebody writes
+    os.kill(second, signal.SIGSTOP)
+    until(lambda: place.file("log.1").count("another toucher") == 2)
+    process.kill()
+    process.wait(10)
+    os.kill(second, signal.SIGCONT)
+    until((place.here / "gone.1").exists)
+    assert not left(place)
+
+
+def test_a_toucher_leaves_the_group_once_the_file_server_is_back(place: Site) -> None:
+    process = start(place, *PAYLOADS["in a session of its own"])
+    program, _, second = stay_in_group(place, process)
+    program.with_suffix(".away").rename(program)
+    until(lambda: toucher_of(place) == second)
+    wait_for_touches(place.here / "claim.1", 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    until((place.here / "gone.1").exists)
+    assert not left(place)
+    until(lambda: not ours(place))
+
+
+HELPER = '(while :; do sleep 5; done) & exec "$0" "$@"'
+
+
+def test_what_the_wrapper_has_inherited_as_its_child_does_not_hold_up_the_record(place: Site) -> None:
+    """As where the wrapper is the first process of a container, whose children all orphans become."""
+    place.shell = ["/bin/sh", "-c", HELPER, *place.shell]
+    place.jobs(*sh("exit 3"))
+    assert place.start().wait(10) == 1
+    assert place.record()["code"] == "3"
+
+
 def test_while_a_file_server_s_clock_is_behind_one_toucher_is_enough(place: Site) -> None:
     """What the wrapper compares the claim with was written before, and so lies in the future."""
     process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
