@@ -195,14 +195,31 @@ def killed_after_submit(site: LiveSite) -> int:
 
 def killed_while_they_run(site: LiveSite) -> int:
     # The controller has forgotten what had just begun, and has it killed: children first, as slurmd's linuxproc does.
-    # Had one ended meanwhile, Slurm would have given its id out again, and drained its node: "Duplicate jobid".
     job = site.submit(PIECES, body="sleep 20 || exit")
     # Grid Engine delivers some minutes later what it was about to deliver then.
     _runs(site, job, 5 if site.system == "slurm" else PIECES)
     _controller(site).kill()
     _until_said(site, "(1 in a row)")
     _controller(site).start_again()
+    if site.system == "slurm":
+        until(lambda: _nodes_serve() and _have_ended(site, job), "all payloads have ended", SLURM_MISSES)
     return job
+
+
+def _have_ended(site: LiveSite, job: int) -> bool:
+    return len({n for n, _ in site.events("end", job)}) == PIECES
+
+
+def _nodes_serve() -> bool:
+    """Tell whether no node is drained, and let an operator resume those that are.
+
+    The controller gives ids out again that it has forgotten, and drains a node that still kills the old job of such an
+    id: "Duplicate jobid".
+    """
+    drained = operator("sinfo", "-h", "-t", "drain", "-o", "%N").split()
+    if drained:
+        operator("scontrol", "update", f"nodename={','.join(set(drained))}", "state=resume")
+    return not drained
 
 
 def taken_for_running(site: LiveSite) -> int:
