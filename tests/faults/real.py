@@ -343,7 +343,8 @@ class Place:
 
     def close(self) -> None:
         """End what this place started."""
-        for process in self.started:
+        while self.started:
+            process = self.started.pop()
             if process.poll() is None:
                 process.kill()
             process.communicate()

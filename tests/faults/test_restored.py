@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+from functools import partial
 
 import pytest
 
@@ -17,9 +18,16 @@ from jim import request
 from jim.admin import restoring
 from jim.doors import inbox
 from jim.errors import Outdated
-from tests.faults.real import LIMIT, ROOT, until
+from tests.faults.real import LIMIT, ROOT, at_once, until
 
 SHARED = '[site]\nwork = "WORK"\n'
+RESTORE = """
+import sys
+from pathlib import Path
+from jim.admin.restoring import restored
+from jim.site.file import read
+list(restored(read(*map(Path, sys.argv[1:]))))
+"""
 WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
 
 
@@ -260,3 +268,86 @@ def test_of_a_copy_on_a_second_head_node_only_one_goes_on(place):
     refused(first, "has been taken over by another copy")
     assert not (first.site.work / "3").exists()
     assert which(first, 2) == b"old\n"
+
+
+def forgetful(place, name, *, whole):
+    """Make a place whose store has forgotten what runs, what was sent, and what was handed in."""
+    hurt = place(name, settings=SHARED, batch="touch_seconds = 1", slots=3)
+    hurt.submit(2, body=f'[ "$JIM_LOCAL_JOB.$JIM_ATTEMPT" != 0.1 ] || exec sleep 1000\n{WAITS}')
+    keeper = hurt.start_keeper()
+    until(lambda: len(hurt.events("start")) == 2, "both run")
+    until(lambda: all_begun(hurt, 2), "both are known to run")
+    keeper.send_signal(signal.SIGSTOP)
+    snapshot = saved(hurt)
+    keeper.send_signal(signal.SIGCONT)
+    group = (hurt.site.work / "1/s1/claim.1").read_text()
+    os.killpg(int(group.split("pid ")[1].split()[0]), signal.SIGKILL)
+    until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
+    assert submit(hurt, "sent", first=WAITS) == 2
+    until(lambda: hurt.events("start", 2), "it was sent")
+    keeper.kill()
+    keeper.wait()
+    assert submit(hurt, "handed in") == 3
+    if whole:
+        put_back(hurt, snapshot)
+    else:
+        for each in hurt.state.glob("status.db*"):
+            each.unlink()
+        for each in snapshot.glob("status.db*"):
+            shutil.copy(each, hurt.state)
+    return hurt
+
+
+def restore(place, more=None):
+    command = [sys.executable, "-P", "-s", "-c", RESTORE, str(place.place / "site.toml"), str(place.state)]
+    environment = place.environment(more)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False)
+
+
+def kill_restore(place, shim, at, *, whole):
+    """Kill `jim site restored` at a write; unless that was its end, no keeper goes on before people run it again."""
+    hurt = forgetful(place, f"at{at}{whole}", whole=whole)
+    before = (hurt.state / "instance").read_text()
+    assert restore(hurt, {"LD_PRELOAD": str(shim), "SHIM_AT": str(at)}).returncode == -signal.SIGKILL
+    if (hurt.state / "instance").read_text() == before:
+        refused(hurt, "jim site restored")
+        again = restore(hurt)
+        assert again.returncode == 0, again.stderr
+    assert submit(hurt, "new") > (2 if whole else 3)
+    for name in ("payload", "sent"):
+        (hurt.place / f"{name}.sh.go").touch()
+    hurt.finish()
+    hurt.check(2)
+    assert sorted(hurt.events("start")) == [(0, 1), (0, 2), (1, 1)]
+    assert hurt.events("start", 2) == [(0, 1)]
+    with hurt.store() as store:
+        jobs = {job.key: job for job in store.grid_jobs()}
+    assert which(hurt, jobs["new"].id) == b"new\n"
+    assert set(jobs) == {"key", "new", *(() if whole else ("sent", "handed in"))}
+    if not whole:
+        assert which(hurt, 3) == b"handed in\n"
+        assert jobs["sent"].outcome == "failed"
+        assert "local jobs were sent before the state directory was restored" in jobs["sent"].reason
+    hurt.close()
+
+
+def writes_of_restore(place, shim, *, whole):
+    calm = forgetful(place, f"calm{whole}", whole=whole)
+    log = calm.place / "count"
+    done = restore(calm, {"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)})
+    assert done.returncode == 0, done.stderr
+    calm.close()
+    count = int(log.read_text())
+    assert count > 20
+    return count
+
+
+def test_a_restore_that_was_killed_is_run_again(place, shim):
+    kill_restore(place, shim, 100, whole=True)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "database"])
+def test_a_restore_killed_at_every_write_is_run_again(place, shim, whole):
+    count = writes_of_restore(place, shim, whole=whole)
+    at_once((f"write {at}", partial(kill_restore, place, shim, at, whole=whole)) for at in range(1, count + 1))
