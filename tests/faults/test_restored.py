@@ -202,9 +202,8 @@ def test_an_upgrade_is_rolled_back_with_the_database_of_before_as_documented(pla
     assert hurt.events("start", 2) == [(0, 1)]
 
 
-def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
-    """Rolled back with its VM, while the first attempts ran: by now one has ended, and the second attempt runs."""
-    hurt = place("p", settings=SHARED, batch="touch_seconds = 1")
+def beyond_its_snapshot(hurt):
+    """Save the state directory while first attempts run, then let a second attempt run; return the keeper, too."""
     hurt.submit(2, body=f'[ "$JIM_LOCAL_JOB.$JIM_ATTEMPT" != 0.1 ] || exec sleep 1000\n{WAITS}')
     keeper = hurt.start_keeper()
     until(lambda: len(hurt.events("start")) == 2, "both run")
@@ -215,6 +214,13 @@ def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
     group = (hurt.site.work / "1/s1/claim.1").read_text()
     os.killpg(int(group.split("pid ")[1].split()[0]), signal.SIGKILL)
     until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
+    return keeper, snapshot
+
+
+def test_what_a_rolled_back_machine_has_sent_does_not_run_twice(place):
+    """Rolled back with its VM, while the first attempts ran: by now one has ended, and the second attempt runs."""
+    hurt = place("p", settings=SHARED, batch="touch_seconds = 1")
+    keeper, snapshot = beyond_its_snapshot(hurt)
     keeper.kill()
     keeper.wait()
     put_back(hurt, snapshot)
@@ -273,16 +279,7 @@ def test_of_a_copy_on_a_second_head_node_only_one_goes_on(place):
 def forgetful(place, name, *, whole):
     """Make a place whose store has forgotten what runs, what was sent, and what was handed in."""
     hurt = place(name, settings=SHARED, batch="touch_seconds = 1", slots=3)
-    hurt.submit(2, body=f'[ "$JIM_LOCAL_JOB.$JIM_ATTEMPT" != 0.1 ] || exec sleep 1000\n{WAITS}')
-    keeper = hurt.start_keeper()
-    until(lambda: len(hurt.events("start")) == 2, "both run")
-    until(lambda: all_begun(hurt, 2), "both are known to run")
-    keeper.send_signal(signal.SIGSTOP)
-    snapshot = saved(hurt)
-    keeper.send_signal(signal.SIGCONT)
-    group = (hurt.site.work / "1/s1/claim.1").read_text()
-    os.killpg(int(group.split("pid ")[1].split()[0]), signal.SIGKILL)
-    until(lambda: (0, 2) in hurt.events("start"), "the second attempt runs")
+    keeper, snapshot = beyond_its_snapshot(hurt)
     assert submit(hurt, "sent", first=WAITS) == 2
     until(lambda: hurt.events("start", 2), "it was sent")
     keeper.kill()
