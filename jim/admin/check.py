@@ -72,8 +72,6 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
     yield "promise", lambda: _promise(site)
-    if site.batch.programs:
-        yield "programs", lambda: _programs(site)
     if "history" in site.batch.commands:
         yield "history", lambda: _history(site)
     if site.site.catalogue:
@@ -257,12 +255,6 @@ def _promise(site: Site) -> Finding:
         return _good("worker nodes see the work directory, so JIM ensures that each attempt starts at most once")
     said = f"worker nodes do not see the work directory: only {site.batch.system} ensures that no attempt runs twice"
     return Finding("", WARNING, said, "with a shared work directory JIM itself could ensure this")
-
-
-def _programs(site: Site) -> Finding:
-    from jim.keeper.opening import superseded  # another finding says if they are missing
-
-    return Finding("", WARNING, f"batch.programs names the directory {site.batch.programs}", superseded(site))
 
 
 def _history(site: Site) -> Finding:

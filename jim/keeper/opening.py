@@ -47,7 +47,7 @@ def open_keeper(site: Site) -> Keeper:
     make_state(site)
     clock = Clock()
     adapter = adapter_of(site)
-    for instead in filter(None, (superseded(site), superseded_history(site))):
+    if instead := superseded_history(site):
         log.warning("%s: %s", site.file, instead)
     store = open_store(site.state, clock, write=True)
     hold = hold_of(site, store)
@@ -100,33 +100,7 @@ def adapter_of(site: Site) -> Adapter:
             adapter.choose_history(site.batch.history)
         except BadSite as error:
             raise BadSite(f"{site_file.place_of(site, 'history')}{error}") from error
-    if site.batch.programs:
-        adapter.commands = {**adapter.commands, **_of_directory(site, adapter)}
     return adapter
-
-
-def _of_directory(site: Site, adapter: Adapter) -> dict[str, tuple[str, ...]]:
-    """Return the commands whose programs are in `batch.programs`."""
-    found = {
-        verb: tuple(_in(site.batch.programs, words, own=verb in site.batch.commands))
-        for verb, words in adapter.commands.items()
-    }
-    return {verb: words for verb, words in found.items() if words != adapter.commands[verb]}
-
-
-def superseded(site: Site) -> str:
-    """Return the lines that replace `batch.programs` in the site file; empty if the file has no such setting."""
-    if not site.batch.programs:
-        return ""
-    plain = adapter_of(site._replace(batch=site.batch._replace(programs="")))
-    lines = [f"{verb} = {json.dumps(words)}" for verb, words in _of_directory(site, plain).items()]
-    return "\n    ".join(
-        (
-            "remove batch.programs, which the next version does not know, and write instead:",
-            "[batch.commands]",
-            *lines,
-        )
-    )
 
 
 def superseded_history(site: Site) -> str:
@@ -144,14 +118,6 @@ def superseded_history(site: Site) -> str:
 
 def _but_history(site: Site) -> dict[str, list[str]]:
     return {verb: words for verb, words in site.batch.commands.items() if verb != "history"}
-
-
-def _in(programs: str, words: Sequence[str], *, own: bool) -> Iterator[str]:
-    """Yield words, with programs as paths in the site's directory; a path counts only in JIM's words after `env`."""
-    behind = {*behind_env(words)}
-    for number, word in enumerate(words):
-        place = Path(programs, Path(word).name if number in behind and not own else word)
-        yield str(place) if (number in behind or not number) and place.is_file() else word
 
 
 def behind_env(words: Sequence[str]) -> Iterator[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.command import run, scrubbed_environment
@@ -34,10 +33,6 @@ def commands(site: Site) -> Finding:
         for program in programs(words):
             if not shutil.which(program, path=path):
                 missing.setdefault(program, []).append(verb)
-    own = site.batch.programs
-    if own and not any(Path(own) in Path(each).parents for words in known.values() for each in programs(words)):
-        said = f"batch.programs: {own} has none of the commands of {site.batch.system}"
-        return Finding(COMMANDS, FAILED, said, "name the directory of the commands, or give each in batch.commands")
     if not missing:
         return Finding(COMMANDS, OK, f"all {len(known)} commands of {site.batch.system} exist")
     said = ", ".join(f"{program} ({', '.join(verbs)})" for program, verbs in missing.items())

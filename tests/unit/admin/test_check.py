@@ -236,19 +236,6 @@ def test_without_a_shared_work_directory_the_promise_is_the_batch_systems(check,
     assert "only local ensures" in found.said
 
 
-def test_a_directory_of_programs_is_a_warning_with_what_to_say_instead(check, monkeypatch, tmp_path, batch_system):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/ask").touch()
-    batch_system.commands = {"query": ("ask", "all"), "ping": ("other",)}
-    site = load()
-    monkeypatch.setattr(
-        site_file, "load", lambda: site._replace(batch=site.batch._replace(programs=str(tmp_path / "bin")))
-    )
-    found = check()["programs"]
-    assert (found.level, found.said) == (WARNING, f"batch.programs names the directory {tmp_path}/bin")
-    assert found.todo.endswith(f'\n    [batch.commands]\n    query = ["{tmp_path}/bin/ask", "all"]')
-
-
 def test_a_history_that_its_program_chooses_is_a_warning_with_what_to_say_instead(check, monkeypatch):
     monkeypatch.setattr("jim.keeper.opening.adapter_of", adapter_of)
     site = load()

@@ -1,12 +1,11 @@
 """A keeper opens what its site file names: the adapter, its commands, and the source of how jobs ended."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of, superseded, superseded_history
+from jim.keeper.opening import adapter_of, superseded_history
 from jim.site.file import Batch, Site, read
 
 
@@ -30,34 +29,6 @@ def test_an_adapter_that_lacks_a_command_is_refused_before_it_is_used(tmp_path, 
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     with pytest.raises(BadSite, match=r"cannot load adapter 'jim_half_site.half'.* abstract method '?ping_command"):
         adapter_of(Site(tmp_path, batch=Batch(system="jim_half_site.half")))
-
-
-def test_batch_commands_of_a_directory(write, tmp_path):
-    (tmp_path / "bin").mkdir()
-    for program in ("sbatch", "squeue"):
-        (tmp_path / "bin" / program).touch()
-    file = write(
-        f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n[batch.commands]\nquery = ["sudo", "squeue"]\n'
-    )
-    commands = adapter_of(read(file, tmp_path)).commands
-    assert commands["submit"] == (f"{tmp_path}/bin/sbatch",)
-    assert commands["find"][0] == f"{tmp_path}/bin/squeue"
-    assert commands["cancel"][0] == "scancel"  # which is not there
-    assert commands["query"] == ("sudo", "squeue")
-
-
-def test_what_is_to_be_said_instead_of_a_directory_does_the_same(write, tmp_path):
-    (tmp_path / "bin").mkdir()
-    for program in ("sbatch", "squeue"):
-        (tmp_path / "bin" / program).touch()
-    own = '[batch.commands]\nping = ["sinfo", "-V"]\n'
-    old = read(write(f'[batch]\nsystem = "slurm"\nprograms = "{tmp_path}/bin"\n{own}'), tmp_path)
-    told, section, *lines = superseded(old).split("\n    ")
-    assert told == "remove batch.programs, which the next version does not know, and write instead:"
-    assert (section, lines[0]) == ("[batch.commands]", f'submit = ["{tmp_path}/bin/sbatch"]')
-    new = read(write('[batch]\nsystem = "slurm"\n' + own + "\n".join(lines)), tmp_path)
-    assert adapter_of(new).commands == adapter_of(old).commands
-    assert superseded(new) == ""
 
 
 @pytest.mark.parametrize(
@@ -87,24 +58,3 @@ def test_an_unknown_history_is_refused_with_the_line_and_the_nearest(write, tmp_
     with pytest.raises(BadSite) as error:
         adapter_of(read(file, tmp_path))
     assert str(error.value).startswith(f"{file}:3: batch.history: unknown source 'sact'; did you mean 'sacct'?")
-
-
-def test_a_directory_has_what_env_is_to_start_too(write, tmp_path):
-    (tmp_path / "bin").mkdir()
-    for program in ("qsub", "qstat", "env", "grep", "qdel"):
-        (tmp_path / "bin" / program).touch()
-    own = '["env", "-u", "HOME", "A=B", "qdel"]\nquery = ["env", "/opt/sge/qstat"]'
-    file = write(f'[batch]\nsystem = "sge"\nprograms = "{tmp_path}/bin"\n[batch.commands]\ncancel = {own}\n')
-    commands = adapter_of(read(file, tmp_path)).commands
-    assert commands["submit"][0] == f"{tmp_path}/bin/env"
-    assert commands["submit"][-1] == f"{tmp_path}/bin/qsub"
-    assert commands["change"][-1] == "/usr/lib/gridengine/qalter"  # which is not there
-    assert commands["cancel"] == (f"{tmp_path}/bin/env", "-u", "HOME", "A=B", f"{tmp_path}/bin/qdel")
-    assert commands["query"][-1] == "/opt/sge/qstat"  # the site's own path
-
-
-def test_a_directory_does_not_change_the_python_of_the_local_batch_system(write, tmp_path):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / Path(sys.executable).name).touch()
-    file = write(f'[batch]\nprograms = "{tmp_path}/bin"\n')
-    assert adapter_of(read(file, tmp_path)).commands["submit"][0] == sys.executable
