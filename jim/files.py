@@ -174,7 +174,12 @@ def open_regular(path: Path) -> int:
 
 def read_regular(path: Path, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes."""
-    descriptor, content = open_regular(path), b""
+    return read_whole(open_regular(path), limit, path)
+
+
+def read_whole(descriptor: int, limit: int, path: str | Path) -> bytes:
+    """Read a file that was opened, of at most `limit` bytes, and close it."""
+    content = b""
     try:  # os.read: a file object for each of very many small files costs more than to read them
         while len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
             content += more

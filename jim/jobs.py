@@ -60,6 +60,7 @@ class _GridJob(NamedTuple):
     door: str = ""  # the door whose words polls use; empty: the default door
     version: int = 0  # grows with each transaction that changes anything of the grid job
     room: int | None = None  # how many local jobs the batch system may have of it; None: no limit of its own
+    realm: str = ""  # which files its sender may name (jim/site/realm.py); empty: the account itself has sent it
 
 
 class GridJob(_GridJob):

@@ -41,7 +41,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     from jim.doors.intake import to_hand_in
 
     door, site = through or door_of(), site_file.load()
-    checked, apart, sender, places = to_hand_in(file, site, door, **more)
+    checked, apart, sender, places, realm = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)
     key, after = _generation(site.state, door, checked["key"])
@@ -51,7 +51,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
             welcome.require(site, sender)
         door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
         told = checked | {"key": key}, apart, door, sender, _by(through)
-        number = number or inbox.deposit(site.state, key, *told, after=after, places=places)
+        number = number or inbox.deposit(site.state, key, *told, after=after, places=places, realm=realm)
     wake(site.state)
     return number
 

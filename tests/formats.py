@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
-TO_FORMAT_12 = """
+TO_FORMAT_13 = """
+    ALTER TABLE grid_job DROP COLUMN realm;
+    PRAGMA user_version = 13;
+"""
+TO_FORMAT_12 = f"""
+    {TO_FORMAT_13}
     DROP TABLE output;
     DROP INDEX source_of;
     ALTER TABLE source DROP COLUMN upto;

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import tempfile
 import time
@@ -14,33 +12,34 @@ from jim.admin.finding import FAILED, OK, Finding
 from jim.command import run
 
 SECONDS = 600.0
+# Spooled, as jobs of grid users are: JIM writes into no directory that a job names itself.
 JOB = """\
 universe = vanilla
 executable = /bin/echo
 arguments = hello from JIM
 transfer_executable = false
-should_transfer_files = NO
 output = out
 error = err
-log = log
 queue
 """
 NAME = "job"
 TOLD = "hello from JIM\n"
+COMPLETED, HELD, SPOOLING = "4", "5", "16"  # HTCondor's numbers: states, and why a job is held while its files come in
 
 
 def with_a_job(limit: float = SECONDS) -> Finding:
-    """Submit a job, and wait for its output and its end."""
-    home = Path.home()  # which an account may lack
-    place = Path(tempfile.mkdtemp(prefix="jim-ce-check-", dir=home if os.access(home, os.W_OK) else None))
+    """Submit a job, and wait for its end and its output."""
+    place = Path(tempfile.mkdtemp(prefix="jim-ce-check-"))
     try:
         (place / "job.sub").write_text(JOB)
-        answer = run(
-            [command("submit"), "-terse", "-append", f"initialdir = {place}", str(place / "job.sub")], limit=60
-        )
+        words = [command("submit"), "-spool", "-terse", "-append", f"initialdir = {place}", str(place / "job.sub")]
+        answer = run(words, limit=60)
         if answer.code != 0:
             return Finding(NAME, FAILED, f"wrong: cannot submit a job: {answer.facts()}", "see HTCondor's message")
-        return _awaited(place, answer.out.split()[0], limit)
+        number = answer.out.split()[0]
+        found = _awaited(place, number, limit)
+        run([command("rm"), number], limit=60)  # what was spooled stays in the queue until it is removed
+        return found
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -48,17 +47,32 @@ def with_a_job(limit: float = SECONDS) -> Finding:
 def _awaited(place: Path, number: str, limit: float) -> Finding:
     until = time.monotonic() + limit
     while time.monotonic() < until:
-        log = (place / "log").read_text(errors="replace") if (place / "log").exists() else ""
-        if "(return value 0)" in log and (place / "out").read_text(errors="replace") == TOLD:
-            return Finding(NAME, OK, "a job came through the route to JIM, and its output came back")
-        if found := re.search(r"Job was held\.\n\s*(.*)|(return value \d+)", log):
-            why = found[1] or found[2]
-            return _failed(number, f"wrong: the job ended with: {why}")
+        state, code, held, why = _state(number)
+        if state == HELD and held != SPOOLING:
+            return _failed(f"wrong: the job was held: {why}")
+        if state == COMPLETED:
+            return _fetched(place, number, code)
         time.sleep(1)
-    return _failed(number, f"wrong: the job had not ended after {limit:.0f} s")
+    return _failed(f"wrong: the job had not ended after {limit:.0f} s")
 
 
-def _failed(number: str, words: str) -> Finding:
-    """Remove the job, and say where to look."""
-    run([command("rm"), number], limit=60)
+def _state(number: str) -> list[str]:
+    """Return the state of a job, its exit code, and why it is held: a number, and words."""
+    words = [command("q"), number, "-af:t", "JobStatus", "ExitCode", "HoldReasonCode", "HoldReason"]
+    found = run(words, limit=60).out.strip().split("\t")
+    return found if len(found) == 4 else [""] * 4
+
+
+def _fetched(place: Path, number: str, code: str) -> Finding:
+    """Look at what a job that has ended has brought back."""
+    if code != "0":
+        return _failed(f"wrong: the job ended with exit code {code}")
+    answer = run([command("transfer_data"), number], limit=60)
+    out = place / "out"
+    if answer.code != 0 or not out.exists() or out.read_text(errors="replace") != TOLD:
+        return _failed(f"wrong: the job ended well, but its output did not come back: {answer.facts()}")
+    return Finding(NAME, OK, "a job came through the route to JIM, and its output came back")
+
+
+def _failed(words: str) -> Finding:
     return Finding(NAME, FAILED, words, "see JobRouterLog and GridmanagerLog of HTCondor, and `jim status`")

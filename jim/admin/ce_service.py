@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
@@ -63,6 +64,7 @@ class Places(NamedTuple):
     scripts: Path  # of blahpd
     blah_config: Path
     configuration: Path  # directory
+    spool: str  # where the schedd puts the files of jobs
 
     @property
     def route(self) -> Path:
@@ -90,6 +92,7 @@ def places() -> Places:
         _there(scripts, "the scripts of blahpd"),
         _there(configs, "blah.config"),
         _there(directories[::-1], "LOCAL_CONFIG_DIR"),
+        value(tool, "SPOOL"),
     )
 
 
@@ -107,10 +110,15 @@ def _there(candidates: list[Path], what: str) -> Path:
     raise BadSite(f"{what} not found ({tried}): install the packages of HTCondor-CE, with blahp")
 
 
-def script(verb: str) -> str:
-    """Return the script that blahpd calls. It reads JIM's own, because to start another shell would double its time."""
+def script(verb: str, spool: str) -> str:
+    """Return the script that blahpd calls. It reads JIM's own, because to start another shell would double its time.
+
+    It names the schedd's spool, in which users' files are: no user can change this file, nor the spool.
+    """
     shell = HOME / "shell"
-    return f"#!/bin/sh\n{HEAD}\njim_shell='{shell}'\n. \"$jim_shell/condor/{TYPE}_{verb}.sh\"\n"
+    return (
+        f"#!/bin/sh\n{HEAD}\njim_shell='{shell}' jim_spool={quote(spool)}\n. \"$jim_shell/condor/{TYPE}_{verb}.sh\"\n"
+    )
 
 
 # Registering and unregistering
@@ -122,7 +130,7 @@ def register() -> Iterator[str]:
     _refuse_foreign(where)
     for verb in VERBS:
         file = where.scripts / f"{TYPE}_{verb}.sh"
-        replace_durably(file, script(verb).encode(), 0o755)
+        replace_durably(file, script(verb, where.spool).encode(), 0o755)
         yield f"wrote {file}"
     text = where.blah_config.read_text()
     if _passes_all(text):
@@ -181,7 +189,7 @@ def findings(site: Site) -> Iterator[Finding]:
     except BadSite as error:
         yield Finding("HTCondor-CE", FAILED, str(error), "install HTCondor-CE")
         return
-    wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each)]
+    wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each, where.spool)]
     yield _check("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)
     passes = _passes_all(_text(where.blah_config))
     yield _check("attributes", passes, f"{where.blah_config} passes on the attributes of jobs", AGAIN)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jim.doors.identity import Apart
     from jim.doors.keeping import Keeper
     from jim.site.file import Site
+    from jim.site.realm import Realm
 
 DEFAULT = "gram"  # for gatekeepers that name no door, and for grid jobs from older versions of JIM
 Attributes = Mapping[str, Any]
@@ -121,6 +122,17 @@ class Door(ABC):
     def places(self, asked: Attributes) -> Places:
         """Return where the keeper must put the outputs before a poll says that the grid job has ended."""
         return {}
+
+    def realm(self, asked: Attributes) -> Realm:
+        """Return which files of this machine the sender of a request in the door's own language may name.
+
+        Nobody checks what a gatekeeper's users write, and JIM reads files as the account that many of them share. So
+        name only what the gatekeeper itself has made for this job.
+        """
+        from jim.site.realm import Realm
+
+        places = self.places(asked)
+        return Realm(below=(places["directory"],)) if places else Realm()
 
     # Other work of the door
 

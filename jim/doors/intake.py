@@ -22,11 +22,13 @@ from jim.work.sizing import Size
 if TYPE_CHECKING:
     from jim.doors.contract import Door, Places
     from jim.doors.identity import Apart  # a new key needs none of this module
+    from jim.site.realm import Realm
 
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-Checked = tuple["Prepared", "Apart", str, "Places"]  # may differ; the gatekeeper's name for it; where outputs belong
+# May differ; the gatekeeper's name for it; where outputs belong; which files its sender may name, empty: any.
+Checked = tuple["Prepared", "Apart", str, "Places", str]
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
@@ -46,21 +48,23 @@ class HandedIn(NamedTuple):
     apart: Apart  # the parts that may differ if its key comes again
     sender: dict[str, Any]
     places: Places
+    realm: str
 
 
 def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> HandedIn:
     """Prepare a request for its door."""
-    (_, checked, _), apart, contact, places = _prepared(file, site, door, False, more)
-    return HandedIn(checked, apart, _sender(checked, contact), places)
+    (_, checked, _), apart, contact, places, realm = _prepared(file, site, door, False, more)
+    return HandedIn(checked, apart, _sender(checked, contact, site, realm), places, realm)
 
 
-def _sender(checked: dict[str, Any], contact: str) -> dict[str, Any]:
+def _sender(checked: dict[str, Any], contact: str, site: Site, realm: str) -> dict[str, Any]:
     """Return who sent a request, as far as its gatekeeper and its proxy say that."""
     said: dict[str, Any] = {"contact": contact} if contact else {}
     if checked.get("proxy"):
-        from jim.workdir import credentials, senders  # most requests need none of these modules
+        from jim.site.realm import opener_of  # most requests need none of these modules
+        from jim.workdir import credentials, senders
 
-        said |= senders.claims(credentials.content_of("proxy", checked["proxy"]))
+        said |= senders.claims(credentials.content_of("proxy", checked["proxy"], opener_of(site, realm)))
     return said
 
 
@@ -69,12 +73,15 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     asked = door.read(file, site.site.handlers)
     if not door.reads(asked):
         with _at_its_place(file, but=more):
-            prepared = _prepare(asked | more, file, site, ask_catalogue)
-        return prepared, {"places": [str(file.parent.resolve())]}, "", {}
+            prepared = _prepare(asked | more, file, site, ask_catalogue, "")
+        return prepared, {"places": [str(file.parent.resolve())]}, "", {}, ""
     with door.in_its_words(asked):
-        prepared = _prepare(door.attributes(asked, site.site.handlers) | more, file, site, ask_catalogue)
+        attributes, places, realm = door.attributes(asked, site.site.handlers), door.places(asked), door.realm(asked)
+        prepared = _prepare(attributes | more, file, site, ask_catalogue, realm.text)
+        if places:
+            _hold_places(places, site, realm)
     door.require(asked, site)
-    return prepared, door.apart(asked), door.contact(asked), door.places(asked)
+    return prepared, door.apart(asked), door.contact(asked), places, realm.text
 
 
 @contextmanager
@@ -100,6 +107,32 @@ def _place(file: Path, name: str) -> str:
     return ""
 
 
+def _hold_places(places: Places, site: Site, realm: Realm) -> None:
+    """Refuse outputs outside of the directory that the gatekeeper has made for a job, or that the site has opened."""
+    from jim.site.realm import opener_of
+
+    own = places["directory"]
+    named = [*places.get("files", {}).items(), ("tar", places.get("tar", ""))]
+    paths = [(name, path) for name, path in named if path not in ("", os.devnull)]
+    for name, path in paths:
+        if os.path.relpath(path, own).startswith("../"):
+            raise BadRequest(
+                f"{path}: outputs go into {own}, the directory of the job, or below; name them there", name
+            )
+    if paths:
+        opener_of(site, realm.text).require(own, "directory")
+
+
+def _hold_named(inputs: object, site: Site, realm: str) -> None:
+    """Refuse files that the sender may not name."""
+    from jim.site.realm import opener_of
+
+    for path in inputs if isinstance(inputs, list) else ():
+        if isinstance(path, str) and path.startswith("/"):
+            with suppress(OSError):  # the check of the request says what is wrong
+                opener_of(site, realm).require(path, "inputs")
+
+
 def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
     """Refuse what only the keeper hands in, for a task."""
     for name in ("pieces", "task"):
@@ -109,12 +142,14 @@ def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
         raise BadRequest("'task:' is for tasks", "key")
 
 
-def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool) -> Prepared:
+def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: bool, realm: str) -> Prepared:
     _refuse_of_tasks(attributes)
+    if realm:  # before a job type says what it finds there
+        _hold_named(attributes.get("inputs"), site, realm)
     handler, checked = request.check(attributes, site.site.handlers)
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
-    hold_files(checked, file, site)
+    hold_files(checked, file, site, realm)
     # The check of a job type may also fail in arithmetic, which means no.
     of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):
@@ -136,18 +171,24 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     return handler, checked, size
 
 
-def _enter(directory: str) -> None:
-    """Refuse a directory that this account cannot enter."""
+def _enter(directory: str, site: Site, realm: str) -> None:
+    """Refuse a directory that this account cannot enter, or that is JIM's own."""
+    from jim.site.realm import opener_of  # most requests name none
+    from jim.site.walking import opened
+
     try:
-        os.stat(Path(directory, "."))  # noqa: PTH116 - Path.stat would drop the dot
+        with opened(f"{directory}/.") as place:
+            os.stat(Path(directory, "."))  # noqa: PTH116 - Path.stat would drop the dot
+            opener_of(site, realm).require_foreign(place.at, directory, "directory")
     except OSError as error:
         raise BadRequest(f"cannot enter {directory}: {error.strerror}", "directory") from error
 
 
-def hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
-    """Refuse a request whose files cannot be sent, or whose directory cannot be entered."""
+def hold_files(checked: dict[str, Any], file: Path, site: Site, realm: str = "") -> None:
+    """Refuse a request whose files its sender may not name or JIM cannot send, or whose directory cannot be entered."""
     if checked.get("inputs") or checked.get("stdin"):
-        from jim.workdir.packages import members  # most requests send no files
+        from jim.site.realm import opener_of  # most requests send no files
+        from jim.workdir.packages import members
 
         if "" in (checked.get("inputs") or ()):
             raise BadRequest("'': expected the path of a file or directory", "inputs")
@@ -156,11 +197,14 @@ def hold_files(checked: dict[str, Any], file: Path, site: Site) -> None:
             checked["inputs"] = [str(here / each) for each in checked["inputs"]]
         if checked.get("stdin"):
             checked["stdin"] = str(here / checked["stdin"])
-        members(checked.get("inputs") or (), site.limits.input_bytes, checked.get("stdin") or "")
+        members(
+            checked.get("inputs") or (), site.limits.input_bytes, checked.get("stdin") or "", opener_of(site, realm)
+        )
     if checked.get("directory"):
-        _enter(checked["directory"])
+        _enter(checked["directory"], site, realm)
     if checked.get("proxy") or checked.get("token"):
-        from jim.workdir import credentials  # most requests need none of these modules
+        from jim.site.realm import opener_of  # most requests need none of these modules
+        from jim.workdir import credentials
 
         for kind, path in credentials.paths_in(checked).items():
-            credentials.usable(kind, path, credentials.now(), credentials.content_soon)
+            credentials.usable(kind, path, credentials.now(), opener_of(site, realm), credentials.content_soon)

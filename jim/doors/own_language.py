@@ -11,6 +11,7 @@ from typing import Any
 
 from jim.doors.contract import Door, Places
 from jim.errors import BadRequest
+from jim.site.realm import Realm
 
 JOB = "job"  # the only attribute of a request, before the door turns it into attributes
 OURS = "JIM_"  # begins the names of variables that are attributes of JIM
@@ -19,8 +20,8 @@ OURS = "JIM_"  # begins the names of variables that are attributes of JIM
 class OwnLanguage(Door):
     """A door all of whose requests are in the language of its gatekeeper.
 
-    The module `request` of the door's folder reads them: `read`, `attributes_of`, `places_of`, and `CALLED`, the
-    gatekeeper's names of attributes. It is loaded only for a submission.
+    The module `request` of the door's folder reads them: `read`, `attributes_of`, `places_of`, `realm_of`, and
+    `CALLED`, the gatekeeper's names of attributes. It is loaded only for a submission.
     """
 
     def _language(self) -> Any:
@@ -55,6 +56,11 @@ class OwnLanguage(Door):
         """Return the places of outputs in the directory of the job."""
         places: Places = self._language().places_of(asked[JOB])
         return places
+
+    def realm(self, asked: Mapping[str, Any]) -> Realm:
+        """Return the files that the gatekeeper has made for the job."""
+        realm: Realm = self._language().realm_of(asked[JOB])
+        return realm
 
 
 def of_jim(variables: Mapping[str, str]) -> dict[str, str]:

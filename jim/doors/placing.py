@@ -12,12 +12,15 @@ import re
 import tarfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
 from jim.files import cut
 from jim.jobs import GridJob
+from jim.site.realm import OWN, Opener
+from jim.site.walking import directory_below
 
 STREAMS = ("stdout", "stderr")
 EVERYTHING = "./"  # in `Places`: all outputs, each with its own name
@@ -53,25 +56,28 @@ class Watched(io.FileIO):
         return super().read(size)
 
 
-def place(job: GridJob, places: Mapping[str, Any], heard: Callable[[], None] = lambda: None) -> None:
+def place(
+    job: GridJob, places: Mapping[str, Any], heard: Callable[[], None] = lambda: None, opener: Opener = OWN
+) -> None:
     """Put outputs into the `Places` of a door. A missing one was left out for a reason, which the answer names.
 
     `heard` is called again and again, as long as the work goes on.
     """
     heard()
     Path(places["directory"]).stat()  # it is never made: it may be an unmounted one
+    put = partial(write, opener, places["directory"])
     tar = (job.result or {}).get("tar", "")
     files = {name: path for name, path in places.get("files", {}).items() if path != os.devnull}
     if not tar:  # the split failed, or nothing was sent
         for name in files.keys() & set(STREAMS):
-            _write(files[name], (), places["directory"])
+            put(files[name], ())
         return
     alone = is_one_program(job)
     whole = "" if alone else places.get("tar", "")
     with Watched(tar, heard) as packed:
         if whole:
-            _write(whole, _read(packed, 0, os.fstat(packed.fileno()).st_size), places["directory"])
-        _place_files(job, packed, {name: path for name, path in files.items() if path != whole}, places["directory"])
+            put(whole, _read(packed, 0, os.fstat(packed.fileno()).st_size))
+        _place_files(job, packed, {name: path for name, path in files.items() if path != whole}, put)
 
 
 def is_one_program(job: GridJob) -> bool:
@@ -79,7 +85,7 @@ def is_one_program(job: GridJob) -> bool:
     return job.job_type == ONE_PROGRAM and job.size == 1
 
 
-def _place_files(job: GridJob, packed: Watched, files: dict[str, str], directory: str) -> None:
+def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Callable[..., None]) -> None:
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
     found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
     begun: dict[str, list[Part]] = {}
@@ -88,10 +94,10 @@ def _place_files(job: GridJob, packed: Watched, files: dict[str, str], directory
             begun.setdefault(path, []).extend(sorted(found.get(name, ())))
         elif name in job.result.get("beside", ()):
             with Path(str(packed.name)).with_name(name).open("rb") as file:
-                _write(path, _read(file, 0, os.fstat(file.fileno()).st_size), directory)
+                put(path, _read(file, 0, os.fstat(file.fileno()).st_size))
     for path, parts in begun.items():
         mode = PROGRAM if parts and all(each.executable for each in parts) else MODE
-        _write(path, contents(packed, parts), directory, mode)
+        put(path, contents(packed, parts), mode)
 
 
 def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -151,22 +157,28 @@ def _read(file: IO[bytes], at: int, size: int) -> Iterator[bytes]:
         yield file.read(min(left, BLOCK))
 
 
-def _write(path: str, content: Iterable[bytes], directory: str, mode: int = MODE) -> None:
-    """Write a file whose name appears once the file is whole; make its directory, if that is below the given one."""
-    place = Path(path)
-    if place.parent.is_relative_to(directory):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{cut(place.name)}.jim")
+def write(opener: Opener, directory: str, path: str, content: Iterable[bytes], mode: int = MODE) -> None:
+    """Write a file below the directory of a job; its name appears once the file is whole. No link leads elsewhere."""
     try:
-        draft.unlink(missing_ok=True)  # of a keeper that was killed; a payload may have left a pipe, which hangs
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        with directory_below(directory, path, partial(opener.require_place, path=path)) as (at, name):
+            _write_at(at, name, content, mode)
+    except OSError as error:
+        error.filename = path  # errors of an open file carry no name
+        raise
+
+
+def _write_at(at: int, name: str, content: Iterable[bytes], mode: int) -> None:
+    draft = f".{cut(name)}.jim"
+    with suppress(FileNotFoundError):
+        os.unlink(draft, dir_fd=at)  # of a keeper that was killed; a payload may have left a pipe, which hangs
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=at), "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.writelines(content)
             file.flush()
             os.fsync(file.fileno())
-        draft.rename(place)
-    except OSError as error:
+        os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
+    except OSError:
         with suppress(OSError):
-            draft.unlink()
-        error.filename = path  # errors of an open file carry no name
+            os.unlink(draft, dir_fd=at)
         raise

@@ -20,6 +20,7 @@ from jim.keeper.workers import NEVER
 from jim.model import Piece, State, Step, Verb, Witness
 from jim.request import handler_of
 from jim.site.file import Site
+from jim.site.realm import opener_of
 from jim.splitting import split as pieces_of
 from jim.statusdb.pieces import pieces_in, pieces_text
 from jim.work.catalogue import NotReadable
@@ -77,7 +78,8 @@ def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolv
     found = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
     place = own_directory(keeper.site.work, job)
     _refuse_what_was_sent(keeper.site.work / place)
-    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request)
+    opener = opener_of(keeper.site, job.realm)
+    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request, opener)
     _see_again(keeper, job, keeper.site.work / place)
     more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
     return found, {"place": place, **more}

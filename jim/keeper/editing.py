@@ -16,6 +16,7 @@ from jim.keeper.keeper import Keeper
 from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
+from jim.site.realm import with_files
 from jim.statusdb.contract import Store
 from jim.work import sizing
 from jim.work.lookup import refuse_unknown
@@ -125,6 +126,11 @@ def refuse_what_is_sent(store: Store, job: GridJob, changes: Changes) -> str:
     return "local jobs: " + ", ".join(filter(None, words))
 
 
+def _files(changes: Changes) -> list[str]:
+    """Return the credentials that a person of the account names in place of those that the sender has named."""
+    return [*credentials.paths_in(changes).values()]
+
+
 def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any], *, for_later: bool = False) -> str:
     """Change a request and return the changes in words. Check again: since the door checked, all may have been sent.
 
@@ -140,7 +146,7 @@ def edit(keeper: Keeper, job: GridJob, content: Mapping[str, Any], *, for_later:
     shown = {name: (written(name, public(job.request.get(name))), written(name, public(new[name]))) for name in changes}
     was = ", ".join(f"{old} → {now}" for old, now in shown.values())
     request = {**job.request, **{name: new[name] for name in changes}}
-    keeper.store.set_grid_job(job.id, request=json.dumps(request))
+    keeper.store.set_grid_job(job.id, request=json.dumps(request), realm=with_files(job.realm, _files(changes)))
     for local in keeper.store.changed_local_jobs(job.id):  # what retries have changed gives way to what a person says
         kept = {name: value for name, value in local.changed.items() if name not in changes}
         keeper.store.set_local_job(job.id, local.n, changed=kept)

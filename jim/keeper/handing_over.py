@@ -17,6 +17,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.serial import CHOICE
 from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
+from jim.site.realm import opener_of
 from jim.site.settings import Payload
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
@@ -59,7 +60,7 @@ def hand_over(
     if removed:
         raise JimError(f"{directory.parent} was removed, and nothing of {job.id} can run without it")
     with suppress(BadRequest):  # it keeps the old credential; the journal says what is wrong with the new one
-        credentials.hand_over(directory.parent, job.request, credentials.now())
+        credentials.hand_over(directory.parent, job.request, credentials.now(), opener_of(site, job.realm))
     apart = bool(job.splitter) or any(each.own for each in jobs)  # each local job has lines of its own
     lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
     resources = site.complete(handler.resources({**job.request, **jobs[0].own}))

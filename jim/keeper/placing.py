@@ -12,6 +12,7 @@ from jim.jobs import PLACED, AtDoor, GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
 from jim.model import Step, Witness
+from jim.site.realm import opener_of
 
 log = logging.getLogger(__name__)
 PLACE = "place"
@@ -52,7 +53,7 @@ class Placing:
             self._heard[job.id] = keeper.clock.boot()
 
         keeper.hold.reach()
-        placing.place(job, kept.places, heard)
+        placing.place(job, kept.places, heard, opener_of(keeper.site, job.realm))
 
     def _failed(self, keeper: Keeper, grid: int, error: BaseException) -> None:
         self._heard.pop(grid, None)

@@ -15,12 +15,20 @@ from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
 from jim.model import Step, Witness
+from jim.site.file import Site
+from jim.site.realm import Opener, opener_of
 from jim.workdir import credentials
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 10.0
 STEPS = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE)
-Files = Mapping[str, str]  # of one grid job, by their kind
+
+
+class Named(NamedTuple):
+    """The credentials that a grid job names."""
+
+    files: Mapping[str, str]  # by their kinds
+    realm: str  # which files its sender may name
 
 
 class Seen(NamedTuple):
@@ -36,7 +44,7 @@ class Renewing:
     """The move that looks whether the proxies and tokens that requests name have changed."""
 
     def __init__(self) -> None:
-        self._named: dict[int, Files] = {}  # by the request of each grid job
+        self._named: dict[int, Named] = {}  # by the request of each grid job
         self._told: dict[tuple[int, str], Seen] = {}  # the last finding about each credential
         self._expired: set[int] = set()  # grid jobs that send nothing until their credential is renewed
 
@@ -44,7 +52,7 @@ class Renewing:
         """Note which files a grid job names."""
         files = credentials.paths_in(job.request) if job.step in STEPS else {}
         if files:
-            self._named[job.id] = files
+            self._named[job.id] = Named(files, job.realm)
         else:
             self._named.pop(job.id, None)
         return NEVER
@@ -57,7 +65,7 @@ class Renewing:
         self._stop(keeper, self._expired & wanted.keys())
         places = {grid: keeper.directory(grid) for grid in wanted}
         if wanted:
-            look, tell = partial(_look, places, wanted), partial(self._tell, keeper)
+            look, tell = partial(_look, keeper.site, places, wanted), partial(self._tell, keeper)
             keeper.workers.start(Errand("credentials", look, tell, _could_not_look, heeds=(OSError,)))
         keeper.workers.wait("credentials", LOOKED_EVERY)
 
@@ -81,15 +89,20 @@ class Renewing:
         self._expired = expired
 
 
-def _look(places: Mapping[int, Path], wanted: Mapping[int, Files]) -> list[Seen]:
+def _look(site: Site, places: Mapping[int, Path], wanted: Mapping[int, Named]) -> list[Seen]:
     """Pass on renewed credentials. Runs in a worker: a home directory may be far away."""
     now = credentials.now()
-    return [_of(places[grid], grid, kind, path, now) for grid, files in wanted.items() for kind, path in files.items()]
+    return [
+        _of(places[grid], grid, kind, path, now, opener)
+        for grid, named in wanted.items()
+        for opener in [opener_of(site, named.realm)]
+        for kind, path in named.files.items()
+    ]
 
 
-def _of(place: Path, grid: int, kind: str, path: str, now: float) -> Seen:
+def _of(place: Path, grid: int, kind: str, path: str, now: float, opener: Opener) -> Seen:
     try:
-        content = credentials.usable(kind, path, now)
+        content = credentials.usable(kind, path, now, opener)
         if credentials.pass_on(place, kind, content):
             end = credentials.ends(kind, content)
             return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")

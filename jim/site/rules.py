@@ -107,6 +107,12 @@ def wrong_file(value: str) -> str:
     return "must be an absolute path" if value and (not value.startswith("/") or "\0" in value) else ""
 
 
+def wrong_directories(value: list[Any]) -> str:
+    """Refuse words that are no paths. A directory may lie on a disk that is away for a while."""
+    odd = [each for each in value if not isinstance(each, str) or not each or wrong_file(each)]
+    return f"expected absolute paths of directories; found {odd[0]!r}" if odd else ""
+
+
 def wrong_place(value: str) -> str:
     """Refuse a path at which nobody can make a directory."""
     if wrong_file(value):

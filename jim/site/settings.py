@@ -41,6 +41,10 @@ class General(NamedTuple):
             wrong=rules.wrong_locations,
         ),
     ] = ()
+    inputs_below: Annotated[
+        tuple[str, ...],
+        Setting("directories in which a gatekeeper's users may name files and outputs", wrong=rules.wrong_directories),
+    ] = ()
     steps: Annotated[
         tuple[str, ...],
         Setting(
@@ -114,10 +118,6 @@ class Batch(NamedTuple):
         Setting(
             "source for how jobs ended, see docs/adapters.md; empty: the batch system's default", words=r"([a-z]\w*)?"
         ),
-    ] = ""
-    programs: Annotated[
-        str,
-        Setting("obsolete: directory of the batch commands; use `batch.commands` instead", wrong=rules.wrong_directory),
     ] = ""
     commands: Annotated[
         Mapping[str, list[str]],

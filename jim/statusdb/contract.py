@@ -169,6 +169,7 @@ class Store(TaskStore, Protocol):
         nonce: str = "",
         door: str = "",
         by: str = "",
+        realm: str = "",
     ) -> bool:
         """Add a grid job, at step accepted, submitted by somebody; a known key or number changes nothing."""
 

@@ -167,6 +167,10 @@ UPGRADES = (
     CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
     CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
     """,
+    # What strangers have sent before may still name any file.
+    """
+    ALTER TABLE grid_job ADD COLUMN realm TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

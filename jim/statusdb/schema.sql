@@ -28,7 +28,8 @@ CREATE TABLE grid_job (
     place TEXT NOT NULL DEFAULT '',     -- the name of its directory; empty: it has none
     door TEXT NOT NULL DEFAULT '',      -- in whose words its polls are answered; empty: an older version took it in
     version INTEGER NOT NULL DEFAULT 0, -- one more with each transaction that changes anything of the grid job
-    room INTEGER                        -- how many of its local jobs may be in the batch system; null: no limit of its own
+    room INTEGER,                       -- how many of its local jobs may be in the batch system; null: no limit of its own
+    realm TEXT NOT NULL DEFAULT ''      -- which files its sender may name, JSON; empty: whatever the account can read
 );
 CREATE INDEX grid_job_by_step ON grid_job (step);
 CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));

@@ -59,10 +59,11 @@ class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskEleme
         nonce: str = "",
         door: str = "",
         by: str = "",
+        realm: str = "",
     ) -> bool:
         """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
-        row = number, key, job_type, owner, created, now, splitter, nonce, door
+        row = number, key, job_type, owner, created, now, splitter, nonce, door, realm
         with self.transaction():
             cursor = self.db.execute(rows.ADD_GRID_JOB, row)
             if cursor.rowcount:

@@ -10,7 +10,9 @@ from typing import Any
 from jim.doors import inbox
 from jim.errand import Errand
 from jim.errors import JimError
+from jim.site.realm import CREDENTIALS, Realm
 from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
+from jim.tasks import kept
 from jim.tasks.effects import OLDER
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.releasing import loads_of
@@ -65,7 +67,9 @@ def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: l
     if known and known["task"]["sha256"] != wave.sha256:
         raise Older(OLDER)
     request = known or request_of(task, wave, loads, keeper.site, fixes)
-    return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}")
+    copies, named = str(kept.directory(state, task.name, task.nonce)), [request.get(kind) for kind in CREDENTIALS]
+    realm = Realm((copies,), tuple(filter(None, named)))  # whatever a text of the task may become
+    return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}", realm=realm.text)
 
 
 def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:

@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular, replace_durably, resolved
+from jim.files import read_whole, replace_durably
+from jim.site.realm import OWN, Opener
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
 OWN_COPY = re.compile(rf"\.?({'|'.join(KINDS)})(\..*)?")  # in the directory of a grid job, with unfinished ones
 LONGEST = 256 * 1024
 PAUSES = (0.1, 0.4, 1.5)  # seconds; while a gatekeeper renews a file
-Reading = Callable[[str, str], bytes]  # of a kind and a path
+Reading = Callable[[str, str, Opener], bytes]  # of a kind and a path
+TOKEN = re.compile(rb"[!-~]+\s*")
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
 SEQUENCE, VERSION, SHORT_YEAR, LONG_YEAR = 0x30, 0xA0, 0x17, 0x18  # tags of ASN.1
 BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
@@ -37,38 +39,42 @@ def paths_in(request: Mapping[str, Any]) -> dict[str, str]:
     return {kind: request[kind] for kind in KINDS if request.get(kind)}
 
 
-def content_of(kind: str, path: str) -> bytes:
-    """Read a credential; refuse an empty or unreadable file."""
+def content_of(kind: str, path: str, opener: Opener = OWN) -> bytes:
+    """Read a credential, as its sender may; refuse an empty or unreadable file."""
     try:
-        content = read_regular(resolved(Path(path)), LONGEST)
+        content = read_whole(opener.open(path, kind), LONGEST, path)
     except OSError as error:
         reason = error.strerror or error
         raise BadRequest(f"cannot read the {KINDS[kind]} {path}: {reason}", kind) from error
+    except BadRequest:
+        raise
     except JimError as error:
         raise BadRequest(str(error), kind) from error
     if not content.strip():
         raise BadRequest(f"{path} is empty", kind)
+    if kind == "token" and not TOKEN.fullmatch(content):  # so no other file is ever handed over as one
+        raise BadRequest(f"{path} is no token: expected one line of printable letters without blanks", kind)
     return content
 
 
-def content_soon(kind: str, path: str) -> bytes:
+def content_soon(kind: str, path: str, opener: Opener = OWN) -> bytes:
     """Read a credential as `content_of` does, but wait some seconds for a file that is unreadable now.
 
     A gatekeeper that renews a credential may own the file itself for an instant, or leave it empty for one.
     """
     for pause in PAUSES:
         try:
-            return content_of(kind, path)
+            return content_of(kind, path, opener)
         except BadRequest as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
         time.sleep(pause)
-    return content_of(kind, path)
+    return content_of(kind, path, opener)
 
 
-def usable(kind: str, path: str, now: float, read: Reading = content_of) -> bytes:
-    """Read a credential; refuse one that no payload could use."""
-    content = read(kind, path)
+def usable(kind: str, path: str, now: float, opener: Opener = OWN, read: Reading = content_of) -> bytes:
+    """Read a credential, as its sender may; refuse one that no payload could use."""
+    content = read(kind, path, opener)
     end = ends(kind, content)
     if end is not None and end <= now:
         raise BadRequest(f"the {KINDS[kind]} {path} expired at {shown_time(end)}; renew it and try again", kind)
@@ -140,11 +146,13 @@ def element(der: bytes, at: int) -> tuple[int, int, int]:
 # In the work directory
 
 
-def hand_over(place: Path, request: Mapping[str, Any], now: float, read: Reading = content_of) -> None:
+def hand_over(
+    place: Path, request: Mapping[str, Any], now: float, opener: Opener = OWN, read: Reading = content_of
+) -> None:
     """Copy the credentials that a request names into its grid job's directory, and remove all others."""
     take_back(place, request)
     for kind, path in paths_in(request).items():
-        pass_on(place, kind, usable(kind, path, now, read))
+        pass_on(place, kind, usable(kind, path, now, opener, read))
 
 
 def take_back(place: Path, request: Mapping[str, Any]) -> None:

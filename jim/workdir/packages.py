@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jim.errors import BadRequest
-from jim.files import open_regular, passes, resolved, sync_directory
+from jim.files import passes, resolved, sync_directory
+from jim.site.realm import OWN, Opener
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
@@ -44,10 +45,14 @@ class Member(NamedTuple):
     name: str
     source: Path
     seen: os.stat_result
+    opener: Opener = OWN  # of those who named it
 
 
-def members(inputs: Sequence[str], most_bytes: int, stdin: str = "") -> list[Member]:
+def members(inputs: Sequence[str], most_bytes: int, stdin: str = "", opener: Opener = OWN) -> list[Member]:
     """Return the members of the package for the inputs and the stdin of a request; refuse what cannot be sent."""
+    for path, about in (*((each, "inputs") for each in inputs), *([(stdin, STDIN)] if stdin else [])):
+        if path.startswith("/"):
+            _require(opener, path, about)
     names: dict[str, str] = {}
     for each in inputs:
         name = Path(each).name
@@ -59,21 +64,28 @@ def members(inputs: Sequence[str], most_bytes: int, stdin: str = "") -> list[Mem
     if reserved := names.keys() & {TOOLS, "input", "stdout", "stderr", *([STDIN] if stdin else [])}:
         first = min(reserved)
         raise BadRequest(f"{names[first]}: a local job uses the name {first!r} for something else", "inputs")
-    found = (one for name, each in names.items() for one in walked(Path(each), name))
-    return _bounded(chain([_stdin(stdin)] if stdin else [], found), most_bytes)
+    found = (one for name, each in names.items() for one in walked(Path(each), name, opener))
+    return _bounded(chain([_stdin(stdin, opener)] if stdin else [], found), most_bytes)
 
 
-def _stdin(path: str) -> Member:
+def _require(opener: Opener, path: str, about: str) -> None:
+    try:
+        opener.require(path, about)
+    except OSError as error:
+        raise _why(error, path, about) from error
+
+
+def _stdin(path: str, opener: Opener) -> Member:
     """Return the member that local jobs read as their standard input."""
     try:
         place = resolved(Path(path), strict=True)
         seen = place.stat()
         if not stat.S_ISREG(seen.st_mode):
             raise BadRequest(f"{path} is not a regular file", STDIN)
-        os.close(open_regular(place))
+        os.close(opener.open(str(place), STDIN, follow=False))
     except OSError as error:
         raise _why(error, path, STDIN) from error
-    return Member(STDIN, place, seen)
+    return Member(STDIN, place, seen, opener)
 
 
 def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
@@ -94,11 +106,11 @@ def _bounded(found: Iterable[Member], most_bytes: int) -> list[Member]:
     return kept
 
 
-def walked(place: Path, name: str = "") -> Iterator[Member]:
+def walked(place: Path, name: str = "", opener: Opener = OWN) -> Iterator[Member]:
     """Return everything at and below a place, by its name in the package; `name` is that of the place itself."""
     try:
         root = resolved(place, strict=True)
-        yield from _walked(root, root, name)
+        yield from _walked(root, root, name, opener)
     except OSError as error:
         inside = error.filename if name and str(error.filename).startswith(f"{place}/") else place
         raise _why(error, inside, "inputs") from error
@@ -109,7 +121,7 @@ def _why(error: OSError, place: object, attribute: str) -> OSError | BadRequest:
     return error if passes(error) else BadRequest(f"cannot read {place}: {error.strerror}", attribute)
 
 
-def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:
+def _walked(root: Path, place: Path, name: str, opener: Opener) -> Iterator[Member]:
     seen = place.lstat()
     kind = stat.S_IFMT(seen.st_mode)
     if kind in KINDS:
@@ -119,10 +131,11 @@ def _walked(root: Path, place: Path, name: str) -> Iterator[Member]:
     elif not os.access(place, os.R_OK | (os.X_OK if kind == stat.S_IFDIR else 0)):
         raise BadRequest(f"cannot read {place}: Permission denied", "inputs")
     if name:
-        yield Member(name, place, seen)
+        yield Member(name, place, seen, opener)
     if kind == stat.S_IFDIR:
+        opener.require(str(place), "inputs")
         for each in sorted(os.listdir(place)):  # noqa: PTH208 - names are enough
-            yield from _walked(root, place / each, f"{name}/{each}" if name else each)
+            yield from _walked(root, place / each, f"{name}/{each}" if name else each, opener)
 
 
 def _check_link(root: Path, place: Path) -> None:
@@ -221,7 +234,7 @@ def _pack(ordered: Sequence[Member], file: IO[bytes] | None) -> str:
                 tar.addfile(entry)
             else:
                 entry.mode = 0o500 if one.seen.st_mode & 0o111 else 0o400
-                with os.fdopen(open_regular(one.source), "rb") as content:
+                with os.fdopen(one.opener.open(str(one.source), "inputs", follow=False), "rb") as content:
                     entry.size = os.fstat(content.fileno()).st_size
                     tar.addfile(entry, content)
     return out.sum.hexdigest()

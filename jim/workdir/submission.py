@@ -23,6 +23,7 @@ from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
+from jim.site.realm import OWN, Opener
 from jim.workdir import credentials, packages
 from jim.workdir.removed import INSTANCE, WRAPPER, is_absent
 
@@ -150,12 +151,12 @@ def is_seen(work: Path) -> bool:
         return False
 
 
-def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes) -> None:
-    """Fill a grid job's directory once: the present wrapper, and the input package."""
+def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes, opener: Opener = OWN) -> None:
+    """Fill a grid job's directory once: the present wrapper, and the package of files that its sender may name."""
     for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
-    credentials.hand_over(place, request, credentials.now(), credentials.content_soon)
-    sent = packages.members(request.get("inputs") or (), site.limits.input_bytes, request.get("stdin") or "")
+    credentials.hand_over(place, request, credentials.now(), opener, credentials.content_soon)
+    sent = packages.members(request.get("inputs") or (), site.limits.input_bytes, request.get("stdin") or "", opener)
     if site.payload.tools:
         sent += packages.walked(Path(site.payload.tools), packages.TOOLS)
     with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:

@@ -13,7 +13,7 @@ answer=$call.answer
 beat=$!
 trap 'kill "$beat" 2>/dev/null; rm -f "$call" "$answer"' EXIT
 trap 'exit 1' TERM INT HUP
-for word do printf '%s\0' "$word"; done >"$call" || exit 1
+for word in "${jim_spool-}" "$@"; do printf '%s\0' "$word"; done >"$call" || exit 1
 for pause in 1 4 10 ''; do
     (jim_door --door condor submit "$call") </dev/null >"$answer" && break
     code=$?

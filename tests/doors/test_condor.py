@@ -20,6 +20,13 @@ def call(place, name, *words, **variables):
     return place.door(f"condor/jim_{name}.sh", *words, **variables)
 
 
+@pytest.fixture
+def place(place):
+    """Let users name files in the directory of their jobs."""
+    (place.state / "site.toml").write_text(f'[site]\ninputs_below = ["{place.directory}"]\n')
+    return place
+
+
 def submit(place, *words, key=KEY, **variables):
     options = ("-c", "/bin/echo", "-w", str(place.directory), "-o", "out", "-e", "err", "-i", "/dev/null", "-D", key)
     return call(place, "submit", *options, *words, **variables)

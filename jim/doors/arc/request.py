@@ -15,6 +15,7 @@ from jim.doors.placing import EVERYTHING, ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.files import read_regular
 from jim.request import HANDLERS, declarations, handler_of
+from jim.site.realm import Realm
 
 JOB_TYPE = "job_type"
 RUNTIMES = "JIM/"  # begins the names of the runtime environments that stand for job types
@@ -31,7 +32,7 @@ CANNOT = {
 CALLED = {"cores": "count", "wall_seconds": "walltime", "memory_mb": "memory", "inputs": "inputfiles"}
 CALLED |= {"outputs": "outputfiles"}
 LONGEST_LOCAL = 1024 * 1024
-__all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door
+__all__ = ["CALLED", "attributes_of", "places_of", "read", "realm_of"]  # the language of the door
 
 
 def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
@@ -134,6 +135,11 @@ def pairs_of(content: bytes) -> dict[str, str]:
     """Return the pairs of a file of A-REX's that has `name=value` lines. The texts in it may hold any other break."""
     lines = content.decode(errors="surrogateescape").split("\n")
     return {name: value for name, found, value in (line.partition("=") for line in lines) if found}
+
+
+def realm_of(grami: Grami) -> Realm:
+    """Return which files the sender may name: those in the session directory, and the credential that A-REX keeps."""
+    return Realm((os.path.realpath(grami["directory"]),), (str(_kept(grami, "proxy")),))
 
 
 def places_of(grami: Grami) -> Places:

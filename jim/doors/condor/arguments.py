@@ -34,6 +34,7 @@ class Called(NamedTuple):
     inputs: tuple[str, ...]
     outputs: tuple[tuple[str, str], ...]  # the name where the program runs, and the path or name where it belongs
     requirements: Mapping[str, str]  # and other attributes of the job that the site passes on
+    spool: str = ""  # the directory of the schedd's spool, as `jim ce register` has found it
 
     def __getattr__(self, letter: str) -> str:
         """Return the value of an option; empty if it was not given."""
@@ -41,8 +42,8 @@ class Called(NamedTuple):
 
 
 def read(file: Path) -> Called:
-    """Read the words of a call, each of which ends with a zero byte, and the lists that they name."""
-    words = read_regular(file, LONGEST).decode(errors="surrogateescape").split("\0")[:-1]
+    """Read the spool and the words of a call, each of which ends with a zero byte, and the lists that they name."""
+    spool, *words = read_regular(file, LONGEST).decode(errors="surrogateescape").split("\0")[:-1] or [""]
     try:
         pairs, rest = getopt(words, OPTIONS)
     except GetoptError as error:
@@ -55,6 +56,7 @@ def read(file: Path) -> Called:
         tuple(_lines(options.get("I", ""))),
         tuple(_outputs(options)),
         assignments(options.get("C", "")),
+        spool,
     )
 
 

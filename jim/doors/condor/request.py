@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
@@ -12,8 +14,11 @@ from jim.doors.own_language import literally, of_jim, whole, with_texts
 from jim.doors.placing import ONE_PROGRAM
 from jim.errors import BadRequest
 from jim.request import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES, declarations, handler_of
+from jim.site.realm import Realm
+from jim.site.walking import above, id_of, opened
 
 JOB_TYPE = "job_type"
+SPOOLED = re.compile(r"cluster\d+\.proc\d+\.subproc\d+", re.ASCII)  # the name of a directory for the files of a job
 PROXY, TOKEN = "X509_USER_PROXY", "BEARER_TOKEN_FILE"  # JIM sets them anew for payloads
 # `getenv = true` sends all variables of the machine where the job was submitted; a payload has its own of these.
 NOT_THE_PAYLOADS = (*FORBIDDEN_VARIABLES, PROXY, TOKEN, "HOME", "LOGNAME", "OLDPWD", "PWD", "TMPDIR", "USER", "_")
@@ -39,9 +44,10 @@ CALLED = {
     "stdin": "input",
     "inputs": "transfer_input_files",
     "outputs": "transfer_output_files",
+    "directory": "Iwd",
 }
 
-__all__ = ["CALLED", "attributes_of", "places_of", "read"]  # the language of the door
+__all__ = ["CALLED", "attributes_of", "places_of", "read", "realm_of"]  # the language of the door
 
 
 def attributes_of(call: Called, own: str) -> dict[str, Any]:
@@ -105,8 +111,23 @@ def places_of(call: Called) -> Places:
     tars = [path for name, path in asked.items() if name.endswith(".tar")]
     whole = (*tars, streams["stdout"])[0]
     beside = streams["stdout"] if streams["stdout"] != os.devnull else _in_iwd(call, "jim")
-    told = Places(directory=call.w, files={**asked, **streams}, progress=f"{beside}.status")
+    told = Places(directory=call.w, files={**asked, **streams})
+    if {*asked.values(), *streams.values()} != {os.devnull}:
+        told["progress"] = f"{beside}.status"
     return told if whole == os.devnull else Places(**told, tar=whole)
+
+
+def realm_of(call: Called) -> Realm:
+    """Return which files the sender may name: those that the schedd has spooled for a job.
+
+    Iwd is what the user has written, unless it is a directory of the spool, which the schedd alone makes.
+    """
+    if not (call.spool and SPOOLED.fullmatch(PurePath(call.w).name)):
+        return Realm()
+    with suppress(OSError), opened(call.spool) as spool, opened(call.w) as own:
+        if id_of(spool.about()) in above(own.directory):
+            return Realm(below=(os.path.realpath(call.w),))
+    return Realm()
 
 
 def _in_iwd(call: Called, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -13,16 +13,18 @@ from pathlib import Path
 
 from jim.doors import inbox
 from jim.doors.keeping import Keeper
+from jim.doors.placing import write
 from jim.errand import Errand
 from jim.errors import UnknownJob
-from jim.files import replace
+from jim.jobs import GridJob
 from jim.model import Step, Verb
+from jim.site.file import Site
+from jim.site.realm import opener_of
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 600.0
 ASKED = "asked"  # directory of the state directory: each status call touches the file of its job
-MODE = 0o644  # as of other outputs
 
 
 class Tending:
@@ -53,10 +55,10 @@ class Tending:
         except UnknownJob:
             self._written.pop(number, None)
             return
-        path = keeper.store.at_door(number).places.get("progress")
-        if path and line and self._written.get(number) != line:
+        places = keeper.store.at_door(number).places
+        if places.get("progress") and line and self._written.get(number) != line:
             self._written[number] = line
-            work = partial(replace, Path(path), line, MODE)
+            work = partial(_show, keeper.site, job, places, line)
             failed = partial(self._not_written, number)
             keeper.workers.start(Errand(("progress", number), work, _nothing, failed, far=True))
 
@@ -77,6 +79,10 @@ class Tending:
                 why = f"nobody has asked about it for {(now - seen[1]) / 3600:.1f} h, as limits.unasked_seconds says"
                 by = f"{inbox.account()}, by the keeper: {why}"
                 inbox.wish(keeper.site.state, Verb.CANCEL, str(number), by=by, door=self._door)
+
+
+def _show(site: Site, job: GridJob, places: Mapping[str, str], line: bytes) -> None:
+    write(opener_of(site, job.realm), places["directory"], places["progress"], [line])
 
 
 def _nothing(_: None) -> None:

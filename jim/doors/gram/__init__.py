@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jim.doors.identity import Apart
     from jim.doors.keeping import Keeper
     from jim.site.file import Site
+    from jim.site.realm import Realm
 
 NUMBERS = {
     Standing.ACCEPTED: protocol.UNSUBMITTED,
@@ -80,6 +81,12 @@ class Gram(Door):
         with in_its_words(asked):
             yield
 
+    def realm(self, asked: Mapping[str, Any]) -> Realm:
+        """Return the files that GRAM has made or fetched for the job."""
+        from jim.doors.gram.request import realm_of
+
+        return realm_of(asked)
+
     def require(self, asked: Mapping[str, Any], site: Site) -> None:
         """Refuse a job if GRAM could not learn of its end."""
         from jim.doors.gram.request import require_end
@@ -106,7 +113,7 @@ class Gram(Door):
         if len(words) != 2:
             raise BadRequest(self.usage[verb])
         description = self.read(Path(words[1]).absolute(), "")
-        return deliver(site.state, target_of(words[0])[0], description), "the results of the grid job were delivered"
+        return deliver(site, target_of(words[0])[0], description), "the results of the grid job were delivered"
 
     # Events, for a GRAM that does not poll
 

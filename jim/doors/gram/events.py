@@ -110,7 +110,7 @@ class Events:
     def _end(self, keeper: Keeper, file: Path, number: int) -> None:
         """Deliver the results of a job that has ended, in a worker thread, then write its last event."""
         description: Description = json.loads(file.read_bytes())
-        work = partial(deliver, keeper.site.state, number, description)
+        work = partial(deliver, keeper.site, number, description)
         done = partial(self._ended, keeper, file, number, one(description, "jobdir"))
         keeper.workers.start(Errand(("gram", number), work, done, partial(_not_delivered, number), repeats=True))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES, MOST_COPIES
 from jim.request.languages import plain
+from jim.site.realm import Realm
 
 JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, with another meaning
 STAGED_IN = "jimstagedin"  # set by JIM's Perl module, because GRAM has forgotten these names by then
@@ -61,6 +63,7 @@ NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROX
 # These variables name the job manager and its client, and places of one submission.
 CONTACT = "GLOBUS_GRAM_JOB_CONTACT"
 CONTACTS, SCRATCH = ("GLOBUS_", "X509_"), "SCRATCH_DIRECTORY"
+CACHE = ".globus/.gass_cache"
 CACHED = re.compile(r"/[^\s'\"]*/\.gass_cache/[^\s'\"]+")  # a file that GRAM has fetched
 Description = Mapping[str, list[Any]]
 
@@ -77,6 +80,7 @@ def attributes_of(description: Description, own: str = "") -> dict[str, Any]:
     values = ((name, _value(description, name, each)) for name, each in declared.items())
     attributes |= {name: value for name, value in values if value is not None}
     attributes |= _stdin(description, job_type, declared) | _directory(description, job_type)
+    attributes |= _handed_over(description, attributes)
     understood = GRAM_OWN | {plain(name) for name in (*declared, *GRAM_NAMES, JOB_TYPE)}
     attributes |= {name: description[name] for name in description.keys() - understood}  # the check refuses it
     _in_terms_of_the_directory(attributes, description)
@@ -110,7 +114,7 @@ def _stdin(description: Description, job_type: str, declared: Container[str]) ->
 def _directory(description: Description, job_type: str) -> dict[str, str]:
     """Return the directory in which the program is to run, if it is neither GRAM's default nor GRAM's own."""
     given, home = one(description, "directory"), os.path.expanduser("~")  # noqa: PTH111 - Path.home may fail
-    if not given or os.path.realpath(given) in map(os.path.realpath, (home, *_scratch(description))):
+    if not given or os.path.realpath(given) in map(os.path.realpath, (home, _scratch(description) or home)):
         return {}
     if job_type != USUAL_JOB_TYPE:
         raise BadRequest(
@@ -121,23 +125,47 @@ def _directory(description: Description, job_type: str) -> dict[str, str]:
     return {"directory": given}
 
 
-def _scratch(description: Description) -> list[str]:
+def _scratch(description: Description) -> str:
     """Return the directory that GRAM has made for this submission alone, if the description asked for one."""
+    return _variable(description, SCRATCH) if description.get("scratchdir") else ""
+
+
+def _credential(description: Description) -> str:
+    """Return the file of the credential that GRAM has got from the client, and renews."""
+    return os.environ.get(PROXY) or _variable(description, PROXY)
+
+
+def _handed_over(description: Description, attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the credential of the grid job. Of a file that its sender names JIM does not know whose it is."""
+    for kind in ("proxy", "token"):
+        if kind in attributes:
+            raise BadRequest("GRAM itself hands over the credential of the job; leave this out", kind)
+    credential = _credential(description)
+    return {"proxy": credential} if credential else {}
+
+
+def _variable(description: Description, name: str) -> str:
+    """Return a variable that GRAM has added, as it does before those that the user has named."""
     pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
-    return [text for name, text in pairs if name == SCRATCH and isinstance(text, str)]
+    return next((text for variable, text in pairs if variable == name and isinstance(text, str)), "")
 
 
 def _leave_the_payloads(attributes: dict[str, Any], environment: dict[str, Any]) -> None:
-    """Drop the variables that are not for the payload; the proxy that one of them names is the grid job's."""
+    """Drop the variables that are not for the payload."""
     attributes["environment"] = {name: value for name, value in environment.items() if name not in NOT_THE_PAYLOADS}
-    if PROXY in environment:  # GRAM renews that file
-        attributes.setdefault("proxy", environment[PROXY])
+
+
+def realm_of(description: Description) -> Realm:
+    """Return which files the sender may name: those that GRAM has made or fetched for this job, and its credential."""
+    cache = os.path.expanduser(f"~{pwd.getpwuid(os.getuid()).pw_name}/{CACHE}")  # noqa: PTH111 - Path.home may fail
+    below = [cache, *filter(None, [one(description, "jobdir"), _scratch(description)])]
+    fetched = [place_of(description, name) for name in description.get(STAGED_IN, [])]
+    return Realm(tuple(map(os.path.realpath, below)), tuple(filter(None, [_credential(description), *fetched])))
 
 
 def contact(description: Description) -> str:
     """Return the contact under which the client knows the job."""
-    pairs = [each for each in description.get("environment", []) if isinstance(each, list) and len(each) == 2]
-    return next((text for name, text in pairs if name == CONTACT and isinstance(text, str)), "")
+    return _variable(description, CONTACT)
 
 
 def apart(description: Description) -> dict[str, list[str]]:
@@ -148,7 +176,7 @@ def apart(description: Description) -> dict[str, list[str]]:
     ]
     fetched = ("executable", "arguments", "stdin", STAGED_IN)
     cached = CACHED.findall(json.dumps([description.get(name) for name in fetched]))
-    places = {*_scratch(description), one(description, "jobdir"), *cached} - {"", "/"}
+    places = {_scratch(description), one(description, "jobdir"), *cached} - {"", "/"}
     return {"environment": sorted(environment), "places": sorted(places, key=len, reverse=True)}
 
 

@@ -10,32 +10,39 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import IO
 
 from jim.clock import Clock
 from jim.doors.gram import protocol
 from jim.doors.gram.request import Description, one, place_of, staged_out
 from jim.doors.inbox import answer
 from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in
+from jim.errors import BadRequest
 from jim.files import passes
 from jim.jobs import GridJob
+from jim.site.file import Site
+from jim.site.realm import Opener, opener_of
+from jim.site.walking import opened
 from jim.statusdb import open_store
 
 UNCHANGED = b"\n"
 RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files
 
 
-def deliver(state: Path, number: int, description: Description) -> bytes:
+def deliver(site: Site, number: int, description: Description) -> bytes:
     """Deliver the results of a grid job that has ended; return the output of its poll."""
-    said = answer(state, number)
+    said = answer(site.state, number)
     if protocol.final_state(said) is None:
         return said
-    with closing(open_store(state, Clock())) as store:
+    with closing(open_store(site.state, Clock())) as store:
         job = store.grid_job(number)
     try:
-        _put(job, description)
+        _put(job, description, opener_of(site, job.realm))
+    except BadRequest as error:
+        return protocol.failure(f"cannot deliver the results: {error}", protocol.STAGE_OUT)
     except OSError as error:
         if passes(error):  # a later poll tries again
             return UNCHANGED
@@ -43,7 +50,7 @@ def deliver(state: Path, number: int, description: Description) -> bytes:
     return said
 
 
-def _put(job: GridJob, description: Description) -> None:
+def _put(job: GridJob, description: Description, opener: Opener) -> None:
     tar = (job.result or {}).get("tar", "")
     if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
@@ -58,9 +65,10 @@ def _put(job: GridJob, description: Description) -> None:
         others = [name for name in named if name not in tars]
         _put_own(tar, {name: _place(description, name) for name in others})
     if alone or (job.job_type in PROGRAMS and (tars or not job.request.get("outputs"))):
-        _put_streams(tar, {name: _place(description, name) for name in STREAMS})
+        _put_streams(tar, {name: _place(description, name) for name in STREAMS}, opener)
     elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
-        shutil.copyfile(tar, place)
+        with _opened(place, "wb", opener) as file, open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+            shutil.copyfileobj(packed, file)
 
 
 def _place(description: Description, name: str) -> Path:
@@ -81,7 +89,17 @@ def _put_own(tar: str, places: Mapping[str, Path]) -> None:
                 file.writelines(contents(packed, found[name]))
 
 
-def _put_streams(tar: str, places: Mapping[str, Path]) -> None:
+@contextmanager
+def _opened(place: Path, mode: str, opener: Opener) -> Iterator[IO[bytes]]:
+    """Open a file that the user has named for results; refuse one of JIM's own."""
+    with opened(str(place), may_lack=True) as found:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
+        opener.require_foreign(found.directory, str(place), "stdout")
+        with os.fdopen(os.open(found.name, flags, 0o666, dir_fd=found.directory), mode) as file:
+            yield file
+
+
+def _put_streams(tar: str, places: Mapping[str, Path], opener: Opener) -> None:
     """Put stdout and stderr of all local jobs into their places, one local job after the other."""
     begun = set[Path]()  # stdout and stderr may share a file
     with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
@@ -89,6 +107,6 @@ def _put_streams(tar: str, places: Mapping[str, Path]) -> None:
         for name, place in places.items():
             if place == Path(os.devnull):
                 continue
-            with place.open("ab" if place in begun else "wb") as file:
+            with _opened(place, "ab" if place in begun else "wb", opener) as file:
                 begun.add(place)
                 file.writelines(contents(packed, sorted(found.get(name, ()))))

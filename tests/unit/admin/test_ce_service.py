@@ -31,6 +31,7 @@ def ce(tmp_path, monkeypatch):
     tool = place / "bin/condor_ce_config_val"
     tool.write_text(
         f"#!/bin/sh\ncase $1 in\nBLAHPD_LOCATION) echo {place} ;;\n"
+        f"SPOOL) echo {place}/spool ;;\n"
         f"LOCAL_CONFIG_DIR) echo '{place}/shared.d, {place}/config.d' ;;\n"
         f"JOB_ROUTER_ROUTE_NAMES) cat {place}/names ;;\nesac\n"
     )
@@ -67,7 +68,9 @@ def test_a_script_reads_jim_s_own_and_is_for_everybody(ce):
     list(ce_service.register())
     file = ce / "libexec/blahp/jim_status.sh"
     assert stat.S_IMODE(file.stat().st_mode) == 0o755
-    assert file.read_text().endswith(f"""jim_shell='{ce_service.HOME}/shell'\n. "$jim_shell/condor/jim_status.sh"\n""")
+    assert file.read_text().endswith(
+        f"""jim_shell='{ce_service.HOME}/shell' jim_spool={ce}/spool\n. "$jim_shell/condor/jim_status.sh"\n"""
+    )
     assert os.access(ce_service.HOME / "shell/condor/jim_status.sh", os.X_OK)
 
 

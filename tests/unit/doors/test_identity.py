@@ -91,7 +91,7 @@ def test_what_an_edit_changed_later_is_not_compared(world, monkeypatch):
 def test_a_renewed_credential_is_not_compared(place, monkeypatch):
     monkeypatch.setenv("JIM_STATE", str(place.state))
     for name in ("one", "two"):
-        (place.directory / name).write_text("a token")
+        (place.directory / name).write_text("a.token")
         file = place.request(f'{ASKED}token = "{place.directory / name}"\n')
         assert run_grid_job.submit(file) == 1
 
@@ -137,7 +137,12 @@ def of_a_job_manager(place, run, **more):
     cached = place.directory / f".globus/.gass_cache/local/md5/{run}a/data"
     cached.parent.mkdir(parents=True, exist_ok=True)
     cached.write_text("#!/bin/sh\n")
-    told = {"jobdir": [str(jobdir)], "directory": [str(scratch)], "executable": [str(cached)]}
+    told = {
+        "jobdir": [str(jobdir)],
+        "scratchdir": [str(place.directory)],
+        "directory": [str(scratch)],
+        "executable": [str(cached)],
+    }
     told |= {"remoteiourl": [contact], "stdout": [str(jobdir / "out")], "stderr": [str(jobdir / "err")]}
     return told | {"environment": environment, "arguments": [f"--in={scratch}/a", "x"]} | more
 
@@ -170,9 +175,13 @@ def test_a_job_manager_that_was_killed_and_restarted_finds_its_grid_job(place, m
 
 
 def test_what_a_description_leaves_out():
-    told = description(HOME / "d", environment=[["GLOBUS_X", "1"], ["A", "2"], ["SCRATCH_DIRECTORY", "/s/gram_1"]])
+    told = description(
+        HOME / "d",
+        scratchdir=["/s"],
+        environment=[["SCRATCH_DIRECTORY", "/s/gram_1"], ["GLOBUS_X", "1"], ["A", "2"], ["SCRATCH_DIRECTORY", "/u"]],
+    )
     left_out = apart(told)
-    assert left_out["environment"] == ["GLOBUS_X", "SCRATCH_DIRECTORY"]
+    assert left_out["environment"] == ["GLOBUS_X", "SCRATCH_DIRECTORY", "SCRATCH_DIRECTORY"]
     assert set(left_out["places"]) == {str(HOME / "d"), "/s/gram_1"}
 
 

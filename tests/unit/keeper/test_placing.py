@@ -87,9 +87,9 @@ def test_the_end_is_told_only_when_the_outputs_are_there(world, submit, place, m
     seen = []
     real = files.place
 
-    def place_and_look(job, places, heard):
+    def place_and_look(job, places, *more):
         seen.append(poll(world)["now"])
-        real(job, places, heard)
+        real(job, places, *more)
         seen.append(poll(world)["now"])
 
     monkeypatch.setattr(files, "place", place_and_look)
@@ -197,8 +197,8 @@ def test_outputs_of_a_grid_job_that_is_retried_meanwhile_are_placed_when_it_ends
 
 
 def retry_meanwhile(world, real):
-    def place(job, places, heard):
-        real(job, places, heard)
+    def place(job, places, *more):
+        real(job, places, *more)
         world.store.set_local_job(1, 0, state=State.WAITING, spent=0, due=0.0)
         world.store.set_grid_job(1, step=Step.ACTIVE, outcome="", reason="")
 
@@ -208,7 +208,7 @@ def retry_meanwhile(world, real):
 def test_a_grid_job_that_is_removed_meanwhile_leaves_nothing(world, submit, place, monkeypatch):
     submit()
     end(world, stdout=b"")
-    monkeypatch.setattr(files, "place", lambda job, places, heard: world.store.remove(job))
+    monkeypatch.setattr(files, "place", lambda job, places, *more: world.store.remove(job))
     world.until(lambda: world.store.grid_jobs() == [])
     world.go(3)
     assert world.store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)

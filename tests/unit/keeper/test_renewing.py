@@ -33,17 +33,18 @@ def test_one_that_its_gatekeeper_is_just_renewing_is_read_a_moment_later(
     proxy = tmp_path / "x509up"
     proxy.write_bytes(LONG)
     grid = world.submit(1, proxy=str(proxy))
-    read, looks, pauses = credentials.read_regular, [], []
+    read, looks, pauses = credentials.read_whole, [], []
 
-    def while_it_is_renewed(path: Path, longest: int) -> bytes:
+    def while_it_is_renewed(descriptor: int, longest: int, path: str) -> bytes:
         looks.append(path)
+        content = read(descriptor, longest, path)
         if len(looks) > 2:
-            return read(path, longest)
+            return content
         if error:
             raise error
         return b""
 
-    monkeypatch.setattr(credentials, "read_regular", while_it_is_renewed)
+    monkeypatch.setattr(credentials, "read_whole", while_it_is_renewed)
     monkeypatch.setattr(credentials.time, "sleep", pauses.append)
     world.until(lambda: world.batch.tasks)
     assert (world.site.work / str(grid) / "proxy").read_bytes() == LONG

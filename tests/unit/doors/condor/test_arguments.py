@@ -17,7 +17,7 @@ CALL = [
 
 
 def call(tmp_path, *words):
-    (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in words))
+    (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in ("/spool", *words)))
     return read(tmp_path / "call")
 
 
@@ -26,7 +26,7 @@ def test_a_call_of_htcondor(tmp_path):
     assert (found.c, found.w, found.q, found.t, found.m, found.n) == ("/w/hello.sh", "/w", "short", "3600", "500", "")
     assert found.arguments == ("one", "two words", "its")
     assert found.environment == {"A": "x y", "X": "7"}
-    assert (found.inputs, found.outputs, found.requirements) == ((), (), {})
+    assert (found.inputs, found.outputs, found.requirements, found.spool) == ((), (), {}, "/spool")
 
 
 def test_lists_in_files(tmp_path):

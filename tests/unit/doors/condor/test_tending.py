@@ -8,7 +8,7 @@ import pytest
 from jim import run_grid_job
 from jim.doors import inbox
 from jim.doors.condor.tending import LOOKED_EVERY, forgotten
-from jim.site.settings import Limits
+from jim.site.settings import General, Limits
 from tests.stand_ins import World
 
 HOUR = 3600.0
@@ -21,7 +21,8 @@ def limits():
 
 @pytest.fixture
 def world(tmp_path, monkeypatch, limits):
-    world = World(tmp_path, None, limits=limits)
+    world = World(tmp_path, None, limits=limits, site=General(inputs_below=(str(tmp_path / "iwd"),)))
+    (world.site.state / "site.toml").write_text(f'[site]\ninputs_below = ["{tmp_path}/iwd"]\n')
     monkeypatch.setenv("JIM_STATE", str(world.site.state))
     monkeypatch.setattr(run_grid_job, "wake", lambda _: None)
     return world
@@ -37,7 +38,7 @@ def iwd(tmp_path):
 def submit(world, tmp_path, iwd):
     def submit(*words, number=1):
         options = ("-c", "/bin/true", "-w", str(iwd), "-o", "out", "-D", f"home_bl_{number}", *words)
-        (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in options))
+        (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in ("", *options)))
         assert run_grid_job.main(["--door", "condor", "submit", str(tmp_path / "call")]) == 0
         return world
 

@@ -78,7 +78,10 @@ def test_a_program_runs_in_the_directory_that_is_named(place, tmp_path, monkeypa
     home = tmp_path / "home"
     home.symlink_to("/d")
     assert request_of(directory=[str(home)])["directory"] is None
-    assert request_of(directory=["/tmp/scratch/"], environment=scratch, count=["3"])["job_type"] == "parametric"
+    assert (
+        request_of(directory=["/tmp/scratch/"], scratchdir=["/tmp"], environment=scratch, count=["3"])["job_type"]
+        == "parametric"
+    )
     own = request_of(directory=["/tmp/mine"], jimstagedin=["cards"])
     assert (own["directory"], own["executable"], own["inputs"]) == ("/tmp/mine", "/bin/echo", None)
     for more in ({"count": ["2"]}, {"jimjobtype": ["parametric"], "argumentsets": [["a"]]}):

@@ -12,7 +12,7 @@ def test_a_single_program_s_own_files_come_back(place):
     tar = ended(place, DONE)
     pairs = [["result.dat", "https://x/r"], ["all.tar", "https://x/t"], ["missing", "https://x/m"]]
     for _ in range(2):
-        assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == DONE
+        assert deliver(place.site, 7, description(place.directory, filestageout=pairs)) == DONE
         results = [f"jim-results/{name}" for name in ("result.dat", "all.tar")]
         contents = [(place.directory / name).read_bytes() for name in ("out", "err", *results)]
         assert contents == [b"out", b"err", b"42", tar]
@@ -21,7 +21,7 @@ def test_a_single_program_s_own_files_come_back(place):
 def test_outputs_of_a_program_that_failed_come_back_like_others(place):
     ended(place, FAILED, members={"7.0.failed/stdout": b"out", "7.0.failed/result.dat": b"42"})
     pairs = [["result.dat", "https://x/r"]]
-    assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == FAILED
+    assert deliver(place.site, 7, description(place.directory, filestageout=pairs)) == FAILED
     assert (place.directory / "jim-results/result.dat").read_bytes() == b"42"
 
 
@@ -30,7 +30,7 @@ def test_jobs_with_one_name_do_not_meet(place):
     ended(place, DONE)
     there = place.directory / "job"
     pairs = [["result.dat", "https://x/r"]]
-    assert deliver(place.state, 7, description(place.directory, jobdir=[str(there)], filestageout=pairs)) == DONE
+    assert deliver(place.site, 7, description(place.directory, jobdir=[str(there)], filestageout=pairs)) == DONE
     assert (there / "jim-results/result.dat").read_bytes() == b"42"
     assert not (place.directory / "result.dat").exists()
 
@@ -40,7 +40,7 @@ def test_jobs_with_one_name_do_not_meet(place):
 )
 def test_of_a_job_type_that_leaves_files_the_tar_comes_back(place, request_):
     tar = ended(place, FAILED, size=3, **request_)
-    assert deliver(place.state, 7, description(place.directory)) == FAILED
+    assert deliver(place.site, 7, description(place.directory)) == FAILED
     assert (place.directory / "out").read_bytes() == tar
 
 
@@ -64,41 +64,41 @@ def test_of_many_runs_of_a_program_each_stdout_comes_back_whole(place, job_type)
     tar = ended(place, FAILED, size=11, members=OF_MANY, job_type=job_type)
     pairs = [["all.tar", "https://x/t"]]
     for _ in range(2):
-        assert deliver(place.state, 7, description(place.directory, filestageout=pairs)) == FAILED
+        assert deliver(place.site, 7, description(place.directory, filestageout=pairs)) == FAILED
         assert (place.directory / "out").read_bytes() == b"zero\nend of one\n" + b"two\n" * 300_000 + b"ten\n"
         assert (place.directory / "err").read_bytes() == b"e0 e1 e3 e10 "
         assert (place.directory / "jim-results/all.tar").read_bytes() == tar
-    assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["both"])) == FAILED
+    assert deliver(place.site, 7, description(place.directory, stdout=["both"], stderr=["both"])) == FAILED
     both = (place.directory / "both").read_bytes()
     assert (both[:16], both[-17:]) == (b"zero\nend of one\n"[:16], b"ten\ne0 e1 e3 e10 ")
 
 
 def test_what_a_program_with_outputs_writes_comes_back_beside_its_tar(place):
     ended(place, DONE, size=2, job_type="parametric", outputs=["result.dat"])
-    assert deliver(place.state, 7, description(place.directory, filestageout=[["all.tar", "https://x/t"]])) == DONE
+    assert deliver(place.site, 7, description(place.directory, filestageout=[["all.tar", "https://x/t"]])) == DONE
     assert (place.directory / "out").read_bytes() == b"out"
 
 
 def test_an_output_brings_its_directory_along(place):
     ended(place, DONE)
-    assert deliver(place.state, 7, description(place.directory, filestageout=[["made/all.tar", "https://x/t"]])) == DONE
+    assert deliver(place.site, 7, description(place.directory, filestageout=[["made/all.tar", "https://x/t"]])) == DONE
     assert (place.directory / "jim-results/made/all.tar").read_bytes() == (place.directory / "7.tar").read_bytes()
 
 
 def test_stdout_and_stderr_may_share_a_file(place):
     ended(place, DONE)
     for _ in range(2):
-        assert deliver(place.state, 7, description(place.directory, stdout=["both"], stderr=["./both"])) == DONE
+        assert deliver(place.site, 7, description(place.directory, stdout=["both"], stderr=["./both"])) == DONE
         assert (place.directory / "both").read_bytes() == b"outerr"
 
 
 def test_what_cannot_be_delivered_is_told(place):
     ended(place, DONE)
-    said = deliver(place.state, 7, description(place.directory, stdout=["/nowhere/out"]))
+    said = deliver(place.site, 7, description(place.directory, stdout=["/nowhere/out"]))
     reason = b"cannot deliver the results: No such file or directory: /nowhere/out"
     assert said == b"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:%s\nGRAM_SCRIPT_ERROR:155\n\n" % reason
 
 
 def test_a_full_disk_is_waited_for(place):
     ended(place, DONE)
-    assert deliver(place.state, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"
+    assert deliver(place.site, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"
