@@ -98,7 +98,8 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
+        with temporary.open("xb") as file:
             packed = fill(Tar(file), own, job, store, keeper.site)
             file.flush()
             os.fsync(file.fileno())

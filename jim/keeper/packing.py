@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
+from jim.files import open_regular
 from jim.jobs import GridJob
 from jim.keeper.enclosed import Enclosure
 from jim.keeper.naming import Naming
@@ -93,7 +94,7 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
     """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
     try:
-        with tarfile.open(tar, "r:") as members:
+        with os.fdopen(open_regular(tar), "rb") as file, tarfile.open(fileobj=file, mode="r:") as members:
             first = members.next()
             told = members.extractfile(first) if first and first.name == SUMMARY else None
             if first is None or told is None:

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from jim.errors import BadSite
-from jim.files import sync_directory
+from jim.files import set_apart, sync_directory
 
 VERSION = 2
 QUEUE_FILE = "queue.db"
@@ -60,6 +60,7 @@ def connect(directory: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     db.execute("PRAGMA synchronous = FULL")
     version = db.execute("PRAGMA user_version").fetchone()[0]
+    set_apart(file)  # a payload may link it where the daemon reads its files
     if version != VERSION:
         known = f"has format {version}, this program knows {VERSION}"
         raise BadSite(f"{file} {known}: let the JIM that made it end its jobs, then remove {directory}")

@@ -87,6 +87,9 @@ class Store(TaskStore, Protocol):
         pass.
         """
 
+    def require_log(self) -> None:
+        """Raise `LogLost` if what this store writes does not get into the status DB any more."""
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Read the store as of one moment, even while the keeper writes."""
 

@@ -148,7 +148,7 @@ MAY_IMPORT = [
     ("jim/errand.py", {"jim.errors"}),
     ("jim/jobs.py", {"jim.model"}),
     ("jim/command.py", {"jim.model", "jim.errors"}),
-    ("jim/database.py", {"jim.errors"}),
+    ("jim/database.py", {"jim.errors", "jim.files"}),
     ("jim/files.py", {"jim.errors"}),
     ("jim/plugins.py", {"jim.errors"}),
     ("jim/attempts/*", {"jim.errors"}),
