@@ -106,7 +106,7 @@ def restored(site: Site) -> Iterator[str]:
         replace_durably(site.work / INSTANCE, content)
         Hold(site, names).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
-        store.answer_anew()
+        store.answer_anew(store.answered())
         jobs = {job.id for job in store.grid_jobs()}
         again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
         if again:

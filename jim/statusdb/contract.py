@@ -196,8 +196,11 @@ class Store(TaskStore, Protocol):
     def are_answered(self, numbers: Iterable[int]) -> None:
         """Record that the last answers of finished grid jobs are written."""
 
-    def answer_anew(self) -> None:
-        """Have the last answers of all finished grid jobs written again: the files may not match this store."""
+    def answered(self) -> list[int]:
+        """Return the finished grid jobs whose last answer is written."""
+
+    def answer_anew(self, numbers: Iterable[int]) -> None:
+        """Have the last answers of finished grid jobs written again."""
 
     def any_grid_job(self, *steps: Step) -> bool:
         """Tell whether any grid job is at one of these steps."""
