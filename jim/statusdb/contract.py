@@ -611,6 +611,9 @@ class Store(TaskStore, Protocol):
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""
 
+    def highest_number(self) -> int:
+        """Return the highest number of a grid job, also of a removed one; 0: there was none."""
+
     def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
 
