@@ -10,9 +10,12 @@ import os
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.faults.real import until
 
 SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2  # XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN are the same call
 MEGABYTE = 1024 * 1024
@@ -33,6 +36,7 @@ class Disk:
             pytest.skip("only root can mount a disk and cut its power")
         if not shutil.which(make[0], path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
             pytest.skip(f"this machine has no {make[0]}, which makes the disk")
+        self.at_end: Callable[[], None] = lambda: None  # ends what may have files open
         self.image, self.place, self.loop = directory / "image", directory / "disk", ""
         self.place.mkdir()
         with self.image.open("wb") as file:
@@ -58,15 +62,28 @@ class Disk:
 
     def come_back(self) -> None:
         """Start the machine again; nobody may have a file of the disk open."""
-        _run("umount", str(self.place))
+        self._unmount()
         self.mount()
 
+    def _unmount(self) -> None:
+        """Unmount the disk, once what is ending has closed its files."""
+        until(lambda: _unmounts(self.place), "the disk is free")
+
     def close(self) -> None:
+        self.at_end()
         if os.path.ismount(self.place):
-            _run("umount", str(self.place))
+            self._unmount()
         if self.loop:
             _run("losetup", "--detach", self.loop)
         self.image.unlink()
+
+
+def _unmounts(place: Path) -> bool:
+    try:
+        _run("umount", str(place))
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def _run(*words: str) -> str:

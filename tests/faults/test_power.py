@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sqlite3
+import tarfile
+import time
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
 from jim.errors import JimError
 from jim.model import State, Step
 from tests.faults.power import KINDS, Disk
+from tests.faults.real import DONE, Place, alive, until
 from tests.stand_ins import World
 from tests.unit.keeper.runs import files, started, tar_of
 
-DONE = "GRAM_SCRIPT_JOB_STATE:8\n\n"
 pytestmark = pytest.mark.torture
 
 
@@ -135,3 +140,68 @@ def run_some(world, chance, *, all_of_them=False):
             world.batch.start(id_, index)
         elif task.state is State.RUNNING:
             world.batch.finish(id_, index, **files(dat=b"data"))
+
+
+# A whole machine: real keepers, the local batch system and payloads, while people submit
+
+
+class Whole(Place):
+    """A place with its state and work directory on a disk of its own; the ledger of payloads is on another one."""
+
+    def __init__(self, place, disk):
+        self.disk = disk
+        (disk.place / "state").mkdir()
+        place.mkdir()
+        (place / "state").symlink_to(disk.place / "state")
+        super().__init__(place, batch="touch_seconds = 1")
+        self.script = super().payload()
+
+    def payload(self, **_):
+        return self.script
+
+    def cut(self):
+        """Cut the power of the machine: nothing of it lives on."""
+        self.disk.cut()
+        self.end()
+        self.disk.come_back()
+
+    def end(self):
+        """Let nothing of this place live on."""
+        until(lambda: not [os.kill(pid, signal.SIGKILL) for pid in self._living()], "nothing lives")
+        while self.started:
+            self.started.pop().communicate()
+
+    def _living(self):
+        named = (str(self.place).encode(), str(self.disk.place).encode())
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and int(entry.name) != os.getpid() and alive(int(entry.name)):
+                    told = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+                    if any(each in told for each in named):
+                        yield int(entry.name)
+
+
+def test_a_machine_whose_power_is_cut_while_people_submit_keeps_the_promise(disk, tmp_path):
+    chance, printed = random.Random(1), dict[str, int]()
+    with closing(Whole(tmp_path / "machine", disk)) as machine:
+        disk.at_end = machine.end
+        for cut in range(3):
+            machine.start_keeper()
+            end = time.monotonic() + chance.uniform(1.0, 4.0)
+            while time.monotonic() < end:
+                key = f"k{cut}-{len(printed)}"
+                printed[key] = machine.submit(2, key=key)
+                time.sleep(chance.uniform(0.1, 1.0))
+            machine.cut()
+        machine.finish()
+        machine.end()
+        assert "overlap" not in machine.ledger.read_text()
+        for key, grid in printed.items():
+            with machine.store() as store:
+                job, attempts = store.grid_job(grid), {(each.n, each.attempt): each for each in store.attempts(grid)}
+            assert (job.key, job.outcome, machine.answer(grid)) == (key, "completed", DONE), machine.journal(grid)
+            done = {n: attempt for (n, attempt), each in attempts.items() if each.verdict == "completed"}
+            assert set(done.items()) <= set(machine.events("end", grid))
+            with tarfile.open(job.result["tar"]) as tar:
+                found = {n: tar.extractfile(f"{grid}.{n}/out.txt").read().decode() for n in (0, 1)}
+            assert found == {n: f"data {n} {attempt}\n" for n, attempt in done.items()}
