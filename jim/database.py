@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, StoreError, TooLong
+from jim.errors import Away, Busy, Damaged, DiskFull, JimError, LogLost, NotStorable, StoreError, TooLong
+from jim.files import apart, beside, set_apart
 
 AT_ONCE = 1_000  # rows
 WRITER_SECONDS, READER_SECONDS = 10.0, 4.0  # to wait for a lock; readers meet one only if a program misuses the file
@@ -45,6 +46,9 @@ WORDS: dict[type[StoreError], str] = {
     Damaged: "{file} is damaged ({said}): end its keeper, and move the whole state directory away "
     "(docs/operating.md, Troubleshooting)",
     NotStorable: "{file} cannot hold a submitted value ({said})",
+    LogLost: "another program has removed or replaced {said}, which this keeper had open. It stores nothing more, and "
+    "leaves {file} as it is; the next keeper goes on with what is there, and a door or poll starts that by itself. End "
+    "the programs that `fuser {file}` names, run `jim site check`, and let only JIM write this database",
     TooLong: "{file}: {said}",
     StoreError: "{file}: {said}; `jim site check` tells whether it is damaged",
 }
@@ -144,6 +148,7 @@ def store_error(kind: type[StoreError], file: Path, said: object) -> StoreError:
 def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
     """Open the status DB; return the connection and the format of the file."""
     _refuse_special(file)
+    set_apart(file)
     place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
     patience = WRITER_SECONDS if write else READER_SECONDS
     try:
@@ -152,7 +157,9 @@ def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
         raise translated(file, error) from error
     db.file = file
     db.execute(f"PRAGMA cache_size = {-32000 if write else -8000}")
-    return db, db.execute("PRAGMA user_version").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    set_apart(file)  # once more: SQLite may have made the files beside it only now
+    return db, version
 
 
 class NoAnswer(JimError):
@@ -162,7 +169,7 @@ class NoAnswer(JimError):
 def first_column(file: Path, query: str, value: object) -> list[Any]:
     """Return the first column of a query's result in a site's database, which is opened for reading."""
     try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with apart(file), closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
             return [row[0] for row in db.execute(query, (value,))]
     except sqlite3.Error as error:
         raise NoAnswer(str(error)) from error
@@ -173,10 +180,9 @@ def _refuse_special(file: Path) -> None:
 
     A process that serves other accounts must not hang in a file that one of them has made.
     """
-    for name in ("", "-wal", "-shm", "-journal"):
-        beside = file.with_name(f"{file.name}{name}")
-        if beside.exists() and not beside.is_file():
-            raise JimError(f"{beside} is not a regular file: move it away")
+    for each in beside(file):
+        if each.exists() and not each.is_file():
+            raise JimError(f"{each} is not a regular file: move it away")
 
 
 def _to_read(file: Path) -> str:

@@ -100,6 +100,10 @@ class Damaged(StoreError):
     """The contents of the status DB make no sense, so nobody can continue with it."""
 
 
+class LogLost(StoreError):
+    """The status DB's log of changes, `-wal`, was replaced while the keeper had it open: nothing more may be stored."""
+
+
 class TooLong(StoreError):
     """A look into the status DB that was given up: it took longer than it may."""
 

@@ -19,7 +19,13 @@ PASSING |= {errno.ENOMEM, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN, errn
 
 PAUSES = (0.05, 0.2, 0.8)  # seconds before a call is tried again
 AWAY_SECONDS = 0.5  # a call that took so long to fail met a server that is away, not a glitch
+BLOCK = 1024 * 1024
+LONGEST_ONCE = 1024 * 1024  # of a file that is made once
+READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 T = TypeVar("T")
+
+_DATABASES: dict[tuple[int, int], Path] = {}  # by device and inode: the databases of this process
+_READ: list[frozenset[tuple[int, int]]] = []  # likewise: databases of others that it reads just now
 
 
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
@@ -90,7 +96,7 @@ def put_once(path: Path, content: bytes) -> bytes:
     finally:
         own.unlink()
     sync_directory(path.parent)
-    return path.read_bytes()
+    return read_regular(path, LONGEST_ONCE)
 
 
 @contextmanager
@@ -100,6 +106,18 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Make the content of a file durable."""
+    descriptor = open_regular(path)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(descriptor)
 
@@ -159,17 +177,100 @@ def resolved(path: Path, *, strict: bool = False) -> Path:
 
 
 def open_regular(path: Path) -> int:
-    """Open a file for reading if it is a regular file and no link; never block."""
+    """Open a file for reading if it is a regular file, no link, and no database of this process; never block."""
+    by_name = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_again(by_name, path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):  # no /proc; else the path tells the same error
+        return _open_by_path(path)
+    finally:
+        os.close(by_name)
+
+
+def open_again(by_name: int, path: Path) -> int:
+    """Open for reading what an `O_PATH` descriptor of the last part of a path shows, as `open_regular` does."""
+    about = os.fstat(by_name)
+    if not stat.S_ISREG(about.st_mode):
+        raise JimError(f"{path} is {'a link' if stat.S_ISLNK(about.st_mode) else 'not a regular file'}")
+    if (_DATABASES or _READ) and _is_database(about):
+        raise _no_file_to_read(path)
+    try:
+        return os.open(f"/proc/self/fd/{by_name}", READING)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise JimError(f"{path} is a link") from error
+        error.filename = str(path)
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+
+
+def _open_by_path(path: Path) -> int:
+    """Open a file that another one may just have replaced; one that must not be closed stays open."""
+    descriptor = os.open(path, READING | os.O_NOFOLLOW)
+    about = os.fstat(descriptor)
+    if _is_database(about):
+        raise _no_file_to_read(path)
+    if not stat.S_ISREG(about.st_mode):
         os.close(descriptor)
         raise JimError(f"{path} is not a regular file")
     return descriptor
+
+
+# SQLite's locks belong to the process, which loses them as soon as it closes any other descriptor of the same file,
+# whatever name it has opened. An `O_PATH` descriptor has no part in that.
+
+
+def set_apart(database: Path) -> None:
+    """Let `open_regular` refuse a database of this process, and the files beside it, under each of their names."""
+    _DATABASES.update(_identities(database))
+
+
+@contextmanager
+def apart(database: Path) -> Iterator[None]:
+    """Let `open_regular` refuse a database of others, as long as this process reads it."""
+    identities = frozenset(_identities(database))
+    _READ.append(identities)
+    try:
+        yield
+    finally:
+        _READ.remove(identities)
+
+
+def beside(database: Path) -> list[Path]:
+    """Return the files of an SQLite database."""
+    return [database.with_name(f"{database.name}{end}") for end in ("", "-wal", "-shm", "-journal")]
+
+
+def _identity(about: os.stat_result) -> tuple[int, int]:
+    return about.st_dev, about.st_ino
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if it is not there."""
+    try:
+        return _identity(path.stat())
+    except FileNotFoundError:
+        return None
+
+
+def _identities(database: Path) -> dict[tuple[int, int], Path]:
+    found = {}
+    for place in beside(database):
+        with suppress(OSError):
+            found[_identity(place.stat())] = place
+    return found
+
+
+def _is_database(about: os.stat_result) -> bool:
+    """Tell whether a file is of a database that this process has open, or opens again and again."""
+    identity = about.st_dev, about.st_ino
+    place = _DATABASES.get(identity)
+    if place is None:
+        return any(identity in each for each in _READ)
+    with suppress(OSError):  # SQLite makes the files beside a database anew: another file may have the old inode
+        return _identity(place.stat()) == identity
+    return False
+
+
+def _no_file_to_read(path: Path) -> JimError:
+    return JimError(f"{path} is a file of a database that JIM has open: it cannot be sent or taken as a file")
 
 
 def read_regular(path: Path, limit: int) -> bytes:
@@ -188,6 +289,16 @@ def read_whole(descriptor: int, limit: int, path: str | Path) -> bytes:
     if len(content) > limit:
         raise JimError(f"{path} is larger than {limit:,} bytes")
     return content
+
+
+def copy_regular(source: Path, target: Path) -> None:
+    """Copy a regular file, with its mode and times, to a place where nothing is."""
+    with os.fdopen(open_regular(source), "rb") as content, target.open("xb") as copy:
+        about = os.fstat(content.fileno())
+        while block := content.read(BLOCK):
+            copy.write(block)
+        os.fchmod(copy.fileno(), stat.S_IMODE(about.st_mode))
+    os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def open_to_all(place: Path) -> list[Path]:

@@ -61,7 +61,8 @@ def _answers(name: str, numbers: Sequence[str]) -> bytes:
     place, found = site_file.load().state / "answers", {}
     for number in numbers:
         try:
-            found[number] = read_regular(place / number, LONGEST).decode(errors="replace")
+            if answer := read_regular(place / number, LONGEST):  # after a power cut, it may be empty: that is none
+                found[number] = answer.decode(errors="replace")
         except (OSError, JimError):  # removed, or out of reach
             continue
     return json.dumps(found).encode()

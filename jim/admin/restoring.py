@@ -25,6 +25,7 @@ from typing import NamedTuple
 from jim import command
 from jim.clock import Clock
 from jim.doors import inbox
+from jim.doors.numbers import PLACE, used
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
@@ -65,8 +66,6 @@ from jim.workdir.submission import (
 
 log = logging.getLogger(__name__)
 End = Callable[[str], object]  # ends the batch commands of a mark that still run
-# Name of a grid job's directory, or of its remains.
-PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
 OF_WAVE = re.compile(r"task:([^:]+):\d+")  # the key of a wave, not of a test
 
 
@@ -106,7 +105,7 @@ def restored(site: Site) -> Iterator[str]:
         replace_durably(site.work / INSTANCE, content)
         Hold(site, names).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
-        store.answer_anew()
+        store.answer_anew(store.answered())
         jobs = {job.id for job in store.grid_jobs()}
         again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
         if again:
@@ -114,19 +113,9 @@ def restored(site: Site) -> Iterator[str]:
                 "status.db had forgotten these grid jobs; their requests were submitted again: "
                 f"{', '.join(map(str, again))}"
             )
-        number = inbox.draw_id(site.state, max([*jobs, *_numbers(site), 0]))
+        number = inbox.draw_id(site.state, max([*jobs, *used(site.state, site.work), *inbox.ids(site.state), 0]))
         replace_durably(site.state / INSTANCE, content)
         yield f"{site.state} continues as {names[0]}; the next grid job is {number + 1} or above"
-
-
-def _numbers(site: Site) -> Iterator[int]:
-    """Return all grid job numbers ever used, as far as traces exist."""
-    for place in (site.work, site.state / "answers"):
-        for name in os.listdir(place):  # noqa: PTH208 - names suffice
-            found = PLACE.fullmatch(name)
-            if found:
-                yield int(found[1])
-    yield from inbox.ids(site.state)
 
 
 def _take_up_all(site: Site, store: Store) -> Iterator[str]:

@@ -110,7 +110,8 @@ def _told(view: View, verb: str, target: str, would: Effect) -> str:
 
 
 def _later(job: GridJob) -> str:
-    return ", once its outputs are collected" if job.step is Step.COLLECTING else ""
+    waits = job.step is Step.COLLECTING and not job.tries  # where collecting has failed, a wish may be the cure
+    return ", once its outputs are collected" if waits else ""
 
 
 def _single(slices: tuple[tuple[int, int], ...]) -> bool:

@@ -370,15 +370,21 @@ def ids(state: Path) -> Iterator[int]:
                 yield _read_id(path)
 
 
+def _after_all(state: Path) -> int:
+    """Return the number after all that have left a trace; answers alone go with the grid jobs that are removed."""
+    from jim.doors.numbers import used  # only here: they load the store
+    from jim.site.file import load
+
+    return 1 + max([*used(state, load(str(state)).work), *ids(state)], default=0)
+
+
 def draw_id(state: Path, above: int = 0) -> int:
     """Return the next free number. It is never used twice, even if the counter file was lost."""
     with locked(state / "next-id.lock"):
         try:
             number = int(read_regular(state / "next-id", LONGEST))
         except (FileNotFoundError, ValueError):
-            number = 1 + max(
-                (int(each.name) for each in (state / "answers").iterdir() if each.name.isdigit()), default=0
-            )
+            number = _after_all(state)
         number = max(number, above + 1)
         replace_durably(state / "next-id", f"{number + 1}\n".encode())
     return number

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
-from jim.files import cut
+from jim.files import cut, open_regular
 from jim.jobs import GridJob
 from jim.site.realm import OWN, Opener
 from jim.site.walking import directory_below
@@ -46,8 +46,9 @@ class Part(NamedTuple):
 class Watched(io.FileIO):
     """A file that tells of each read, so that somebody sees whether a copy goes on."""
 
-    def __init__(self, name: str, heard: Callable[[], None]) -> None:
-        super().__init__(name)
+    def __init__(self, path: Path, heard: Callable[[], None]) -> None:
+        super().__init__(open_regular(path))
+        self.name = str(path)  # for messages: without it, the name is a number
         self._heard = heard
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -74,7 +75,7 @@ def place(
         return
     alone = is_one_program(job)
     whole = "" if alone else places.get("tar", "")
-    with Watched(tar, heard) as packed:
+    with Watched(Path(tar), heard) as packed:
         if whole:
             put(whole, _read(packed, 0, os.fstat(packed.fileno()).st_size))
         _place_files(job, packed, {name: path for name, path in files.items() if path != whole}, put)
@@ -93,7 +94,7 @@ def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Call
         if name in found or name in STREAMS:
             begun.setdefault(path, []).extend(sorted(found.get(name, ())))
         elif name in job.result.get("beside", ()):
-            with Path(str(packed.name)).with_name(name).open("rb") as file:
+            with os.fdopen(open_regular(Path(str(packed.name)).with_name(name)), "rb") as file:
                 put(path, _read(file, 0, os.fstat(file.fileno()).st_size))
     for path, parts in begun.items():
         mode = PROGRAM if parts and all(each.executable for each in parts) else MODE

@@ -157,11 +157,16 @@ class Wishes:
         verb = content["verb"]
         if (slices or verb == Verb.EDIT) and job.step in (Step.ACCEPTED, Step.RESOLVED) and not job.outcome:
             return True
-        if verb in FAMILY_VERBS and job.step is Step.COLLECTING:
+        if verb in FAMILY_VERBS and job.step is Step.COLLECTING and not self._may_cure(job, verb):
             return True
         if self.keeper.workers.busy(("age", job.id)) or is_going(self.keeper, job):
             return True
         return verb == Verb.RESPLIT and not self.resplits.has_pieces(self.keeper, job, slices, content)
+
+    def _may_cure(self, job: GridJob, verb: str) -> bool:
+        """Tell whether a wish may be what lets a tar be made at last."""
+        failed = job.id in self.keeper.spoilt or job.tries
+        return bool(failed) and verb in (Verb.RETRY, Verb.FORCE) and not self.keeper.workers.busy(("collect", job.id))
 
 
 class TakingInbox:

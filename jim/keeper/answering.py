@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jim.doors.contract import Told
+from jim.errand import Errand
 from jim.errors import JimError, StoreError
-from jim.files import read_regular, replace
+from jim.files import read_regular, replace, sync_directory, sync_file
 from jim.jobs import PLACED, AtDoor, GridJob
 from jim.keeper.fulfilling import unsaid
 from jim.keeper.keeper import Keeper
@@ -26,6 +30,7 @@ log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536
 OF_A_MOMENT = {"seen", "age_s"}  # fields that depend on the time of reading; the page has one `seen` for all jobs
 MANY_ENDED = 1000  # fewer share a transaction with the next ones while the keeper is busy
+LAST = "last answers"
 PAGE, PAUSES = "page", 100  # pause after writing the page, in multiples of the time that writing took
 
 
@@ -35,6 +40,7 @@ class Answering:
     def __init__(self) -> None:
         self._records: dict[int, str] = {}  # of open grid jobs, as JSON
         self._ended: set[int] = set()  # grid jobs whose last answer is written
+        self._syncing: set[int] = set()  # of these, those that a worker makes durable
         self._changed = True
         self._trouble: tuple[object, ...] = ()
         self._tasks = 0  # how often tasks had changed when the page was written
@@ -44,6 +50,7 @@ class Answering:
         """Write what polls print and note the record for the page; return when to try again."""
         kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
         later = self._placing(keeper, job, kept)
+        self._syncing.discard(job.id)  # its answer may change; the last one is made durable again
         answered, told = keeper.doors.answered, _told(keeper, job, kept)
         answer, again = _answer(keeper, job, told)
         self._note(keeper, job)
@@ -78,15 +85,60 @@ class Answering:
         trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
         changed = self._changed or (trouble, keeper.store.times_changed) != (self._trouble, self._tasks)
         calm = keeper.looks.soonest() > 0.0
-        if self._ended and (calm or len(self._ended) >= MANY_ENDED):
-            keeper.store.are_answered(self._ended)
-            self._ended.clear()
+        if self._ended and (calm or len(self._ended) >= MANY_ENDED) and keeper.workers.ready(LAST):
+            self._make_durable(keeper)
         if changed and calm and keeper.workers.ready(PAGE):
             began = keeper.clock.boot()
             with suppress(OSError):  # a page that cannot be shown must not hold up a job
                 replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
             self._changed, self._trouble, self._tasks = False, trouble, keeper.store.times_changed
             keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
+
+    def _make_durable(self, keeper: Keeper) -> None:
+        """Let a worker make last answers durable; only then the store forgets that they are to be written."""
+        ended, self._ended = self._ended, set()
+        self._syncing |= ended
+        failed = partial(self._not_durable, ended)
+        work = partial(_sync, keeper.site.state / "answers", sorted(ended))
+        keeper.workers.start(Errand(LAST, work, partial(self._are_durable, keeper, ended), failed))
+
+    def _are_durable(self, keeper: Keeper, ended: set[int], missing: set[int]) -> None:
+        kept = (ended & self._syncing) - missing
+        self._syncing -= ended
+        keeper.looks.add(missing)
+        keeper.store.are_answered(kept)
+
+    def _not_durable(self, ended: set[int], error: BaseException) -> None:
+        log.warning("the last answers of %d grid jobs are not durable yet, will try again: %s", len(ended), error)
+        self._ended |= ended & self._syncing
+        self._syncing -= ended
+
+
+def _sync(answers: Path, numbers: Iterable[int]) -> set[int]:
+    """Make answers durable, with their names; return the grid jobs whose answer is not there. Runs in a worker."""
+    missing = set()
+    for number in numbers:
+        try:
+            sync_file(answers / str(number))
+        except (FileNotFoundError, JimError):  # it was removed with its grid job, or somebody was at it
+            missing.add(number)
+    sync_directory(answers)
+    return missing
+
+
+def write_anew(keeper: Keeper) -> None:
+    """Have last answers written again that are empty or missing, as after a power cut, or a hand that cleaned up."""
+    there = set()
+    with os.scandir(keeper.site.state / "answers") as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                about = entry.stat(follow_symlinks=False)
+                if about.st_size and stat.S_ISREG(about.st_mode):
+                    there.add(entry.name)
+    lost = [number for number in keeper.store.answered() if str(number) not in there]
+    if lost:
+        log.warning("the last answers of %d grid jobs are empty or missing, and are written again", len(lost))
+        keeper.store.answer_anew(lost)
 
 
 def _written(file: Path) -> bytes:

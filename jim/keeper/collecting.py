@@ -16,9 +16,10 @@ from jim.errors import JimError, StoreError
 from jim.files import sync_directory
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
+from jim.keeper import spoilt
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, JUDGED
-from jim.keeper.packing import completed_in, fill
+from jim.keeper.packing import SpoiltOutputs, completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
@@ -49,7 +50,10 @@ def collect(keeper: Keeper, job: GridJob) -> float:
             return keeper.looks.wait_for(JUDGED, job.id)
         job = _begun(keeper, job)
     if job.step is not Step.COLLECTING:
+        keeper.spoilt.pop(job.id, None)
         return NEVER
+    if job.id in keeper.spoilt:
+        return spoilt.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
@@ -98,8 +102,9 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
-        with temporary.open("wb") as file:
-            packed = fill(Tar(file), own, job, store, keeper.site)
+        temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
+        with temporary.open("xb") as file:
+            packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
             file.flush()
             os.fsync(file.fileno())
         line = _let_handler_collect(keeper, job, store, place) if packed.completed else ""
@@ -142,6 +147,7 @@ def _publish(keeper: Keeper, grid: int, key: str, text: str) -> None:
 
 def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
     """Store how a grid job ended; without a result, there is no tar."""
+    keeper.left_out.pop(grid, None)
     _finish(keeper, keeper.store.grid_job(grid), result)
 
 
@@ -201,9 +207,12 @@ def _frozen(job: GridJob) -> tuple[State, str]:
 
 def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
     """Try again after a full disk or a late file, and show the reason meanwhile. A cancel ends the tries."""
-    log.warning("%d: collecting failed: %s", job.id, error)
     with suppress(OSError):
         (keeper.directory(job.id) / "result" / f".{job.id}.tar").unlink()
+    if isinstance(error, SpoiltOutputs):
+        spoilt.note(keeper, job, error)
+        return
+    log.warning("%d: collecting failed: %s", job.id, error)
     if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs will not become valid
         reason = f"cancelled: {error}"
         _end(keeper, keeper.store.grid_job(job.id), State.KILLED, reason, {})

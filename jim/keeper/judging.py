@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -94,6 +95,27 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
             keeper.hosts.ask()
     if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
+
+
+def spoil(keeper: Keeper, key: Key, verdict: Verdict, *, gives_up: bool, failed: Callable[[], None]) -> None:
+    """Record that the outputs of a completed local job are no longer there, in a transaction of the caller's.
+
+    `failed` is called while the local job is failed, before it may wait for its next attempt.
+    """
+    attempt = keeper.store.attempt(*key)
+    if attempt is None or attempt.verdict != State.COMPLETED.value:
+        return
+    job = keeper.store.local_job(attempt.grid, attempt.n)
+    if job.state is not State.COMPLETED or job.attempt != attempt.attempt:
+        return
+    job = job._replace(spent=max(0, job.spent - 1))  # this attempt counts once
+    decision = Decision(Action.GIVE_UP) if gives_up else deciding.decision(keeper, attempt, job, verdict)
+    word = WORDS.get(decision.action, verdict.state.value)
+    keeper.store.set_attempt(*key, verdict=word, reason=verdict.reason)
+    keeper.store.set_local_job(job.grid, job.n, state=State.FAILED, witness=verdict.witness, reason=verdict.reason)
+    failed()
+    _move_on(keeper, job, verdict, decision)
+    log.warning("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
 
 
 def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision) -> None:

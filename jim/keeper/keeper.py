@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jim.adapters.base import Adapter
     from jim.idealizer.channel import Channel
+    from jim.keeper.claimed import Spoilt
     from jim.keeper.open_doors import OpenDoors
     from jim.keeper.serial import Hold
     from jim.statusdb.contract import Store
@@ -71,6 +72,8 @@ class Keeper:
     doubts: Doubts = field(default_factory=Doubts)
     hosts: Hosts = field(default_factory=Hosts)
     away: dict[Path, float] = field(default_factory=dict)  # since when directories of the work directory are away
+    spoilt: dict[int, Spoilt] = field(default_factory=dict)  # grid jobs that no tar can be made of as they are
+    left_out: dict[int, set[int]] = field(default_factory=dict)  # local jobs whose lost outputs are kept elsewhere
     written: Health = field(init=False)  # the health of the work directory, for what submissions need there
 
     def __post_init__(self) -> None:

@@ -9,15 +9,16 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
 from jim.clock import Clock
-from jim.errors import JimError, Outdated
+from jim.errors import JimError, LogLost, Outdated
 from jim.files import replace
 from jim.keeper.bell import Bell
+from jim.model import KEEPER_ENDS
 from jim.site.lock import Lock
 
 log = logging.getLogger(__name__)
@@ -58,11 +59,13 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
         _write_heartbeat(
             state, f"{clock.boot_id()} {int(clock.boot())}\n"
         )  # the last one may say that nothing is to do
-        work = open_work()
+        with _unclosed_if_lost():
+            work = open_work()
         bell = Bell(state, work.wake)
         log.info("a keeper begins, pid %d, for %s", os.getpid(), state)
         try:
-            _rounds(state, clock, idle_seconds, work, lock, longest=LONGEST_REST if bell.hangs else ROUND_SECONDS)
+            with _unclosed_if_lost():
+                _rounds(state, clock, idle_seconds, work, lock, longest=LONGEST_REST if bell.hangs else ROUND_SECONDS)
         finally:
             bell.close()
             work.close()
@@ -78,6 +81,16 @@ def keep(state: Path, clock: Clock, idle_seconds: float, open_work: Callable[[],
     return False
 
 
+@contextmanager
+def _unclosed_if_lost() -> Iterator[None]:
+    """End the keeper at once if its store has lost its log: to close the store would write that log into it."""
+    try:
+        yield
+    except LogLost as error:
+        log.critical("%s%s", KEEPER_ENDS, error)
+        os._exit(1)
+
+
 def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lock, *, longest: float) -> None:
     beat, busy_at, failures = 0.0, clock.boot(), 0
     while lock.is_there():
@@ -88,7 +101,7 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
                 _write_heartbeat(state, f"{clock.boot_id()} {int(now)}\n")
                 beat = now + BEAT_SECONDS
             idle = work.idle()
-        except Outdated:
+        except (Outdated, LogLost):
             raise
         except FAILURES as error:
             failed = True
@@ -110,7 +123,7 @@ def _deliver(work: Work, longest: float) -> bool:
     while more and time.monotonic() < until:
         try:
             more = work.deliver(0 if waited else min(longest, work.rest()))
-        except Outdated:
+        except (Outdated, LogLost):
             raise
         except FAILURES as error:
             stored = False

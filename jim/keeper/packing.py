@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import starmap
@@ -15,11 +15,12 @@ from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
+from jim.files import open_regular
 from jim.jobs import GridJob
+from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
 from jim.keeper.enclosed import Enclosure
 from jim.keeper.naming import Naming
-from jim.keeper.unfinished import Unfinished
-from jim.keeper.verifying import Claimed, claimed_by
+from jim.keeper.unfinished import Unfinished, as_own
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
@@ -28,6 +29,7 @@ from jim.workdir.verified import BLOCK, is_executable, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
 LEAN = "summary"  # a tar without outputs of completed local jobs
+SHOWN = 3  # local jobs, in a sentence
 UNFINISHED = (State.FAILED.value, State.KILLED.value)
 
 
@@ -38,21 +40,44 @@ class Packed(NamedTuple):
     unfinished: int  # failed and killed local jobs that have left anything
 
 
-def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site) -> Packed:
-    """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all."""
+class SpoiltOutputs(JimError):
+    """Outputs of completed local jobs that are no longer what was verified, all that there are."""
+
+    def __init__(self, found: Problems) -> None:
+        self.found = tuple(found)
+        said = "; ".join(starmap(_said, self.found[:SHOWN]))
+        more = f"; and outputs of {len(found) - SHOWN:,} more local jobs" if len(found) > SHOWN else ""
+        super().__init__(f"{said}{more}")
+
+
+def _said(claimed: Claimed, problem: Problem) -> str:
+    what = f"output {claimed.key[0]}.{claimed.n}/{problem.name}"
+    if problem.passes:
+        return f"{what} cannot be read: {problem.why}"
+    return f"{what} {'is gone' if problem.gone else f'changed after it was verified: {problem.why}'}"
+
+
+def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out: Container[int] = ()) -> Packed:
+    """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all.
+
+    Raise `SpoiltOutputs` if outputs are not what was verified, except those of the local jobs `left_out`.
+    """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
     lean = job.request.get("tar") == LEAN
-    completed, unfinished, naming = 0, Unfinished(tar, store, place, job), Naming(job, site.site.handlers, store)
+    completed, spoilt = 0, list[tuple[Claimed, Problem]]()
+    unfinished, naming = Unfinished(tar, store, place, job), Naming(job, site.site.handlers, store)
     with Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None
             if claimed and ended.state == State.COMPLETED.value:
-                more = {} if lean else _add(tar, claimed, naming)
+                more = {} if lean else _completed(tar, claimed, naming, spoilt, spares=ended.n in left_out)
                 completed += 1
             else:
-                more = unfinished.add(ended) if ended.state in UNFINISHED else {}
+                more = unfinished.add(ended) if ended.state in UNFINISHED and not spoilt else {}
             enclosure.tell(ended, claimed.record if claimed else None, more)
+        if spoilt:
+            raise SpoiltOutputs(spoilt)
         enclosure.put(tar, site.state)
     tar.end()
     return Packed(completed, unfinished.count)
@@ -93,7 +118,7 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
     """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
     try:
-        with tarfile.open(tar, "r:") as members:
+        with os.fdopen(open_regular(tar), "rb") as file, tarfile.open(fileobj=file, mode="r:") as members:
             first = members.next()
             told = members.extractfile(first) if first and first.name == SUMMARY else None
             if first is None or told is None:
@@ -107,17 +132,33 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
         return True
 
 
-def _add(tar: Tar, claimed: Claimed, naming: Naming) -> dict[str, Any]:
-    """Add a completed local job's outputs; refuse an output that changed after it was verified.
+def _completed(
+    tar: Tar, claimed: Claimed, naming: Naming, spoilt: list[tuple[Claimed, Problem]], *, spares: bool
+) -> dict[str, Any]:
+    """Add a completed local job's outputs; once any are spoilt, there is no tar: then only look for others."""
+    problem = problem_of(claimed) if spoilt else None
+    if not spoilt:
+        try:
+            return _add(tar, claimed, naming, spares=spares)
+        except JimError as error:
+            problem = problem_of(claimed) or Problem(
+                "", f"{error}, and no longer", passes=True
+            )  # it is looked at again
+    if problem and not spares:
+        spoilt.append((claimed, problem))
+    return {}
 
-    Return what `jim/summary.json` tells of their names.
-    """
-    renamed = naming.names(claimed.n, (output.name for output in claimed.record.files))
+
+def _add(tar: Tar, claimed: Claimed, naming: Naming, *, spares: bool) -> dict[str, Any]:
+    """Add a completed local job's outputs; return what `jim/summary.json` tells of their names, and what is lost."""
+    renamed, lost = naming.names(claimed.n, (output.name for output in claimed.record.files)), list[str]()
     for output in claimed.record.files:
         name = f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
+        executable, content = is_executable(claimed.directory, output), as_own(verified(claimed.directory, output))
         try:
-            executable = is_executable(claimed.directory, output)
-            tar.add(name, output.size, verified(claimed.directory, output), executable=executable)
+            tar.add(name, output.size, content, executable=executable)
         except JimError as error:
-            raise JimError(f"output {name} changed after it was verified: {error}") from error
-    return {"renamed": renamed} if renamed else {}
+            if not spares:
+                raise
+            lost.append(f"{output.name}: {error}")
+    return ({"renamed": renamed} if renamed else {}) | ({"lost": lost} if lost else {})

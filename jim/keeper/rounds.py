@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from jim.doors.inbox import names
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
+from jim.keeper.answering import write_anew
 from jim.keeper.fulfilling import OTHERS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, SPARE_THREAD, THREAD
@@ -75,10 +76,12 @@ class Rounds:
         # One look asks all of these moves, and the earliest of their times is the next one.
         if sum(of_one for of_one, _ in _groups(moves)) > 1:
             raise ValueError("the moves about grid jobs must stand together in moves()")
+        write_anew(keeper)
         keeper.looks.add(keeper.store.left())  # at the start; later only changed and due grid jobs
 
     def round(self) -> None:
         """Run every move once: for the site, or for each grid job to look at now."""
+        self.keeper.store.require_log()
         for of_one, together in _groups(self.moves):
             made = tuple(each.make for each in together)
             if of_one:

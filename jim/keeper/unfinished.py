@@ -67,7 +67,7 @@ class Unfinished:
                 yield name, partial(self._add_end, folder, directory, f"run.{attempt.idx}/{name}", told["unverified"])
 
     def _add(self, folder: str, run: Path, output: Output, told: list[str]) -> None:
-        content, executable = _read(verified(run, output)), is_executable(run, output)
+        content, executable = as_own(verified(run, output)), is_executable(run, output)
         self._tar.add(f"{folder}/{output.name}", output.size, content, executable=executable)
         told.append(output.name)
 
@@ -83,7 +83,7 @@ class Unfinished:
         told[name] = size
 
 
-def _read(content: Iterator[bytes]) -> Iterator[bytes]:
+def as_own(content: Iterator[bytes]) -> Iterator[bytes]:
     """Pass on the content of a file; an error of this file is not one of the tar, which may meet a full disk."""
     try:
         yield from content

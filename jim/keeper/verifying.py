@@ -4,40 +4,23 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
+from jim.durable import sync_local
 from jim.errand import Errand
-from jim.errors import JimError
 from jim.evidence import verdict
-from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.evidence.verdict import Verdict
-from jim.files import passes
-from jim.jobs import Ended, Key
+from jim.jobs import Key
 from jim.keeper import alike, judging
+from jim.keeper.claimed import Claimed, Problem, claimed_by, problem_of
 from jim.keeper.keeper import Keeper
-from jim.workdir.submission import submission_directory
-from jim.workdir.verified import verified
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
 FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # an output out of reach is not yet bad
 AWAY_SECONDS = 60.0  # a directory that is away as a whole: somebody moves it, or its file system is mounted anew
 SEEN_LATE_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """The outputs in an attempt's exit record, and their directory."""
-
-    key: Key
-    n: int
-    directory: Path
-    record: ExitRecord
 
 
 class Verifying:
@@ -83,34 +66,11 @@ def _claimed(keeper: Keeper, jobs: Sequence[tuple[int, int]]) -> list[Claimed]:
     return [claimed_by(keeper.directory(grid), grid, each) for grid, each in keeper.store.claimed(jobs)]
 
 
-def claimed_by(place: Path, grid: int, ended: Ended) -> Claimed:
-    """Return the outputs in an attempt's exit record."""
-    directory = submission_directory(place, ended.k) / f"run.{ended.idx}"
-    return Claimed((grid, ended.k, ended.idx), ended.n, directory, read_exit_record(ended.record))
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem with outputs: they differ from the claim, or cannot be read at the moment."""
-
-    said: str
-    passes: bool
-    away: bool = False  # all outputs are, with their directory
-
-
 def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
-    return [(each, _problem(each)) for each in claimed]
-
-
-def _problem(claimed: Claimed) -> Problem | None:
-    """Return the problem of the first output that differs from the claim; None if all match."""
-    for output in claimed.record.files:
-        try:
-            deque(verified(claimed.directory, output), maxlen=0)
-        except (OSError, JimError) as error:
-            away = isinstance(error, FileNotFoundError) and not os.path.lexists(claimed.directory)
-            return Problem(f"{output.name}: {error}", isinstance(error, OSError) and passes(error), away)
-    return None
+    """Compare outputs, and make durable what is good: the store must not outlive what it says is there."""
+    found = [(each, problem_of(each)) for each in claimed]
+    sync_local(each.directory for each, problem in found if not problem)
+    return found
 
 
 def _patience(keeper: Keeper, problem: Problem) -> float:

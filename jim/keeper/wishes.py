@@ -18,7 +18,7 @@ from jim.evidence.transitions import (
     too_late_to_end,
 )
 from jim.jobs import GridJob
-from jim.keeper import reasons
+from jim.keeper import reasons, spoilt
 from jim.keeper.collecting import end_unsent, is_unsent
 from jim.keeper.editing import edit
 from jim.keeper.fulfilling import end_single
@@ -53,7 +53,7 @@ def take(keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[
 def _change(
     keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[str, Any], resplits: Resplits
 ) -> str:
-    if job.step not in STEPS:
+    if job.step not in (*STEPS, Step.COLLECTING):
         raise NotPossible(f"{job.id} is at step {job.step.value}")
     if verb == Verb.EDIT:
         return edit(keeper, job, content)
@@ -82,6 +82,10 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
     """Allow local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     if early := too_early_to_retry(job):
         raise NotPossible(early)
+    if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
+        named = {n for first, last in slices for n in range(first, last + 1)} if slices else None
+        spoilt.fail(keeper, job, gives_up=True, chosen=named)
+        keeper.spoilt.pop(job.id, None)  # the tar is tried anew
     ended = list(chosen(keeper.store, job.id, slices)) if slices else retryable(keeper.store, job.id)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
     for each in again:
@@ -150,4 +154,5 @@ def _force(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
         keeper.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")
     if changed and job.step is Step.FINISHED:
         keeper.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
+    keeper.spoilt.pop(job.id, None)  # the tar is tried anew
     return f"{len(changed):,} local job{'s are' if len(changed) != 1 else ' is'} {to.value} now: {reason}"

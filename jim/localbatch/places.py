@@ -10,6 +10,9 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from jim.errors import JimError
+from jim.files import open_regular
+
 NONCE = re.compile(rb"nonce ([0-9a-f-]{32,36})\n")
 KNOWN = re.compile(rb"boot ([0-9a-f-]{36})\n((?:\d{1,15} \d{1,20}\n)*)end\n")
 MOST_KNOWN = 1 << 20  # bytes
@@ -49,8 +52,6 @@ def _nonce(beside: Path, index: int) -> str:
 
 def _read(path: Path, most: int) -> bytes:
     """Return the beginning of a file; nothing if it cannot be read, or a payload has put something else there."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
-            return file.read(most) or b""
+    with suppress(OSError, JimError), os.fdopen(open_regular(path), "rb", buffering=0) as file:
+        return file.read(most) or b""
     return b""

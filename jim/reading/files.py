@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tarfile
@@ -12,6 +13,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from jim.errors import JimError, UnknownJob
 from jim.evidence.exit_record import Output
+from jim.files import open_again
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
 from jim.reading.documents import exit_record
@@ -69,14 +71,18 @@ def open_below(place: Path, path: Path) -> Found:
         for part in parts[:-1]:
             at, above = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at), at
             os.close(above)
-        inside = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+        by_name = os.open(parts[-1], os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     finally:
         os.close(at)
-    about = os.fstat(inside)
-    if not stat.S_ISREG(about.st_mode):
-        os.close(inside)
-        raise Gone(f"{path.name} is no regular file")
-    return Found(os.fdopen(inside, "rb"), 0, about.st_size)
+    try:
+        about = os.fstat(by_name)
+        if stat.S_ISLNK(about.st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        if not stat.S_ISREG(about.st_mode):
+            raise Gone(f"{path.name} is no regular file")
+        return Found(os.fdopen(open_again(by_name, path), "rb"), 0, about.st_size)
+    finally:
+        os.close(by_name)
 
 
 def read_log(view: View, attempt: Attempt, name: str, begin: int | None, most: int, last: int) -> Part:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.clock import age_seconds, as_utc
-from jim.errors import UnknownJob
+from jim.errors import JimError, UnknownJob
+from jim.files import read_regular, resolved
 from jim.model import State
 from jim.reading.hosts import avoided_now
 from jim.reading.quantities import ago
@@ -24,6 +25,7 @@ from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, Tas
 from jim.tasks.effects import fix_of
 
 AT_ONCE = 1000  # items
+LONGEST_TASK_FILE = 1024 * 1024
 
 
 class Facts(NamedTuple):
@@ -166,8 +168,8 @@ def local_job_of(view: View, piece: PieceRow) -> str:
 
 def file_differs(task: Task) -> bool:
     """Tell whether the task file is no longer what runs; a file that cannot be read differs not."""
-    with suppress(OSError, ValueError):
-        text = Path(task.spec["file"]).read_bytes()
+    with suppress(OSError, ValueError, JimError):
+        text = read_regular(resolved(Path(task.spec["file"])), LONGEST_TASK_FILE)
         return hashlib.sha256(text).hexdigest() != str(task.spec["file_sha256"])
     return False
 

@@ -16,7 +16,8 @@ def wishes(view: View, job: GridJob) -> Iterator[Wait]:
     """Tell of the wishes for a grid job that are still in the inbox."""
     for verb, target in view.wishes(job):
         then = "a keeper applies this in its next round"
-        if job.step is Step.COLLECTING and verb in FAMILY_VERBS:
+        cures = verb in (Verb.RETRY, Verb.FORCE) and job.tries  # where collecting has failed
+        if job.step is Step.COLLECTING and verb in FAMILY_VERBS and not cures:
             then = "a keeper applies this once the outputs are collected"
         elif job.step in (Step.ACCEPTED, Step.RESOLVED) and (verb == Verb.EDIT or "." in target):
             then = "a keeper applies this once there are local jobs"

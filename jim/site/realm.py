@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest
-from jim.files import open_regular, passes, resolved
+from jim.files import open_again, open_regular, passes, resolved
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.site.walking import Id, Place, above, id_of, opened, read_only
+from jim.site.walking import Id, Place, above, id_of, opened
 
 DATABASES = ("status.db", "batch/queue.db")
 SECRETS = ("pages.key", "pages.tokens")
@@ -96,7 +96,7 @@ class Confined(Opener):
         with self._opened(path, about) as place:
             if not stat.S_ISREG(place.about().st_mode):
                 raise BadRequest(f"{path} is not a regular file", about)
-            return read_only(place.at)
+            return open_again(place.at, Path(path))
 
     def require(self, path: str, about: str) -> None:
         """Refuse a file or directory outside the realm."""

@@ -116,11 +116,6 @@ def above(directory: int) -> list[Id]:
         os.close(at)
 
 
-def read_only(at: int) -> int:
-    """Open for reading, without blocking, what is open as a name."""
-    return os.open(f"/proc/self/fd/{at}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-
-
 @contextmanager
 def directory_below(own: str, path: str, check: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     """Open the directory of a file that is to be written below another directory, and make it there; follow no link.

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.database import opened, part, store_error, transaction
-from jim.errors import Damaged, JimError, StoreError, UnknownJob
+from jim.errors import Damaged, JimError, LogLost, StoreError, UnknownJob
+from jim.files import identity_of, set_apart
 from jim.jobs import HELD
 from jim.statusdb.formats import VERSION, WITH_DERIVED, WITH_VERSIONS, schema
 from jim.statusdb.making import as_views, let_make, of_upgrade
 from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
 
+Identity = tuple[int, int] | None
 WITHIN = nullcontext()  # a transaction within a larger one, which undoes and forgets for both
 
 
@@ -39,8 +41,11 @@ class Connected:
                 f"{VERSION})"
             )
         let_make(self.db)
+        self._inodes: tuple[Identity, Identity] = (None, None)
         if write:
             self._prepare(self._format)
+            set_apart(file)  # of a new database, SQLite has made the log only now
+            self._inodes = identity_of(file), identity_of(self._log)
         elif self._format:
             for view in as_views(self._format):
                 self.db.execute(view)
@@ -101,11 +106,30 @@ class Connected:
                 yield
                 if outermost:
                     self._raise_versions()
+            if outermost:  # what was stored may be nowhere, so nothing may be done on the strength of it
+                self.require_log()
             whole = True
         finally:
             if not whole:
                 self._in_batch = None
                 self._requests.clear()
+
+    @property
+    def _log(self) -> Path:
+        return self.file.with_name(f"{self.file.name}-wal")
+
+    def require_log(self) -> None:
+        """Raise `LogLost` if the log of changes that the keeper writes is no longer the one of the status DB.
+
+        A program that found no lock on the status DB may have removed it, at its own end. A status DB that is away as
+        a whole proves nothing.
+        """
+        try:
+            lost = self._inodes[1] and identity_of(self._log) != self._inodes[1]
+            if lost and identity_of(self.file) == self._inodes[0]:
+                raise store_error(LogLost, self.file, self._log)
+        except OSError:  # the disk is away: SQLite notices
+            return
 
     def _touch(self, *grids: int) -> None:
         """Record, in a transaction, that something of grid jobs changes."""

@@ -87,6 +87,9 @@ class Store(TaskStore, Protocol):
         pass.
         """
 
+    def require_log(self) -> None:
+        """Raise `LogLost` if what this store writes does not get into the status DB any more."""
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Read the store as of one moment, even while the keeper writes."""
 
@@ -194,8 +197,11 @@ class Store(TaskStore, Protocol):
     def are_answered(self, numbers: Iterable[int]) -> None:
         """Record that the last answers of finished grid jobs are written."""
 
-    def answer_anew(self) -> None:
-        """Have the last answers of all finished grid jobs written again: the files may not match this store."""
+    def answered(self) -> list[int]:
+        """Return the finished grid jobs whose last answer is written."""
+
+    def answer_anew(self, numbers: Iterable[int]) -> None:
+        """Have the last answers of finished grid jobs written again."""
 
     def any_grid_job(self, *steps: Step) -> bool:
         """Tell whether any grid job is at one of these steps."""
@@ -605,6 +611,9 @@ class Store(TaskStore, Protocol):
 
     def grid_job_numbers(self) -> list[int]:
         """Return the numbers of all grid jobs, in order."""
+
+    def highest_number(self) -> int:
+        """Return the highest number of a grid job, also of a removed one; 0: there was none."""
 
     def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""

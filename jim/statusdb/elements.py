@@ -169,6 +169,13 @@ class Elements(Publications):
         """Return the numbers of all grid jobs, in order."""
         return [number for (number,) in self.db.execute("SELECT id FROM grid_job ORDER BY id")]
 
+    def highest_number(self) -> int:
+        """Return the highest number of a grid job, also of a removed one; 0: there was none."""
+        if not self.is_made():
+            return 0
+        sql = "SELECT max(coalesce((SELECT max(id) FROM grid_job), 0), coalesce((SELECT max(grid) FROM removed), 0))"
+        return int(self.db.execute(sql).fetchone()[0])
+
     def found(self, query: Query, *, strict: bool, limit: int = -1) -> Iterator[Sequence[Any]]:
         """Yield the rows of a query: the keys of an element, and the attribute if one is asked for."""
         if "status_of(" in query.sql:

@@ -63,6 +63,14 @@ class Outputs(Pools):
         )
         return list(map(read_output, self.db.execute(sql, (task, before, limit))))
 
+    def is_kept_elsewhere(self, task: int, p: int) -> bool:
+        """Tell whether anything that a piece has brought is stored, or is in a piece of another task."""
+        sql = (
+            "SELECT 1 FROM output o LEFT JOIN item i ON i.output = o.id AND i.output > 0 WHERE o.task = ? AND o.p = ? "
+            "AND (o.state = 'stored' OR i.state IN ('acquired', 'completed', 'failed')) LIMIT 1"
+        )
+        return self._format >= WITH_OUTPUTS and self.db.execute(sql, (task, p)).fetchone() is not None
+
     def next_output_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
         sql = "SELECT min(due) FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> ''"

@@ -115,9 +115,15 @@ class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskEleme
         """Tell whether any grid job is not finished."""
         return self.any_grid_job(*OPEN)
 
-    def answer_anew(self) -> None:
-        """Have the last answers of all finished grid jobs written again."""
-        self.db.execute("INSERT OR IGNORE INTO unanswered SELECT id FROM grid_job WHERE step = 'finished'")
+    def answered(self) -> list[int]:
+        """Return the finished grid jobs whose last answer is written."""
+        sql = "SELECT id FROM grid_job WHERE step = ? EXCEPT SELECT grid FROM unanswered"
+        return [number for (number,) in self.db.execute(sql, (Step.FINISHED.value,))]
+
+    def answer_anew(self, numbers: Iterable[int]) -> None:
+        """Have the last answers of finished grid jobs written again."""
+        with self.transaction():
+            self.db.executemany("INSERT OR IGNORE INTO unanswered VALUES (?)", ((number,) for number in numbers))
 
     def any_grid_job(self, *steps: Step) -> bool:
         """Tell whether any grid job is at one of these steps."""

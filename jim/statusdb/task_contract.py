@@ -282,6 +282,9 @@ class TaskStore(Protocol):
     def next_output_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
 
+    def is_kept_elsewhere(self, task: int, p: int) -> bool:
+        """Tell whether anything that a piece has brought is stored, or is in a piece of another task."""
+
     def outputs_in_trouble(self, task: int, limit: int) -> list[Output]:
         """Return outputs that could not be read or stored so far."""
 

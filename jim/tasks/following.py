@@ -25,11 +25,11 @@ def follow(keeper: Keeper) -> set[int]:
     behind = keeper.store.waves_behind()
     for wave in behind:
         with alone(keeper, wave.task):
-            _follow(keeper, wave)
+            follow_wave(keeper, wave)
     return {each.task for each in behind}
 
 
-def _follow(keeper: Keeper, wave: Wave) -> None:
+def follow_wave(keeper: Keeper, wave: Wave) -> None:
     """Take in the lines of a wave's journal since the last time, in one transaction with all that follows from them."""
     with keeper.store.transaction():
         job = keeper.store.grid_job(wave.grid)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import JimError
-from jim.files import sync_directory
+from jim.files import copy_regular, open_regular, sync_directory
 
 DAY = 86_400.0
 Spec = dict[str, Any]
@@ -60,7 +60,7 @@ def _content(path: Path) -> bytes:
         return os.fsencode(path.readlink())
     if path.is_dir():
         return b""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
@@ -89,13 +89,17 @@ def keep(state: Path, spec: Spec, nonce: str) -> Spec:
 
 def _copy(place: Path, target: Path) -> None:
     if place.is_dir():
-        shutil.copytree(place, target, symlinks=True)
+        shutil.copytree(place, target, symlinks=True, copy_function=_copy_file)
     else:
-        shutil.copy2(place, target)
+        _copy_file(place, target)
     for path in _walked(target):
         if stat.S_ISREG(path.lstat().st_mode):
             with path.open("rb") as file:
                 os.fsync(file.fileno())
+
+
+def _copy_file(place: str | Path, target: str | Path) -> None:
+    copy_regular(Path(place), Path(target))
 
 
 def directory(state: Path, name: str, nonce: str) -> Path:

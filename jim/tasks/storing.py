@@ -138,8 +138,9 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     if _is_there(output, target):
         hidden.unlink(missing_ok=True)  # of a keeper that was killed before it did that
         return target
+    hidden.unlink(missing_ok=True)
     try:
-        with hidden.open("wb") as file:
+        with hidden.open("xb") as file:
             file.writelines(_content(output))
             os.fchmod(file.fileno(), _mode(output))
             file.flush()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular
+from jim.files import copy_regular, read_regular
 from jim.workdir import credentials, packages
 from jim.workdir.submission import LONGEST_JOBS, PROGRAMS
 
@@ -92,12 +92,19 @@ def _lines(facts: Sequence[tuple[str, str, str]], through: Sequence[str]) -> lis
 def _copy_left(run: Path, left: Path) -> tuple[str, ...]:
     """Copy what an attempt has left: files, directories and links, but no pipes or sockets; return what is missing."""
     try:
-        shutil.copytree(run, left, symlinks=True, ignore=_others)
+        shutil.copytree(run, left, symlinks=True, ignore=_others, copy_function=_copy)
     except FileNotFoundError:  # it has not started
         left.mkdir()
     except shutil.Error as error:
         return tuple(f"{source}: {why}" for source, _, why in error.args[0])
     return ()
+
+
+def _copy(source: str, target: str) -> None:
+    try:
+        copy_regular(Path(source), Path(target))
+    except JimError as error:  # `copytree` goes on after an OSError
+        raise OSError(str(error)) from error
 
 
 def _others(directory: str, names: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ case $job in
 esac
 heart_beats || { [ -d "$state/inbox" ] && wake_keeper; }
 # The first line is the ad; the second one is for people.
-{ [ -f "$state/answers/$job" ] && IFS= read -r line <"$state/answers/$job"; } 2>/dev/null || {
+{ [ -f "$state/answers/$job" ] && IFS= read -r line <"$state/answers/$job" && [ -n "$line" ]; } 2>/dev/null || {
     echo "jim_status.sh: there is no answer about grid job $job in $state; see jim show $job" >&2
     exit 1
 }

@@ -180,6 +180,16 @@ def test_poll_of_an_unknown_job(place):
         assert out == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{words}\nGRAM_SCRIPT_ERROR:156\n\n"
 
 
+@pytest.mark.parametrize("ago", [0, 25])
+@pytest.mark.parametrize("content", [b"", b"\0" * 26])
+def test_an_empty_answer_is_none_and_denies_no_job(place, content, ago):
+    """A power cut may leave it so; the next keeper writes it anew. No file at all would mean that there is no job."""
+    place.add(12, answer=content)
+    place.beat(ago)
+    assert place.door("jim-poll", "12", JIM_PYTHON="/bin/false") == (0, "\n", "")
+    assert (place.state / "woken").exists() == (ago > 20)
+
+
 @pytest.mark.parametrize("name", ["none", "none/below/none", "file", "file/below", "empty", "odd\nname\x1b[2J"])
 def test_poll_says_so_where_there_is_no_state_directory(place, name):
     (place.directory / "file").touch()

@@ -146,6 +146,16 @@ def test_an_unknown_job_has_no_ad(place):
     assert err == f"jim_status.sh: there is no answer about grid job 7 in {place.state}; see jim show 7\n"
 
 
+@pytest.mark.parametrize("answer", [b"", b"\n"])
+def test_an_empty_answer_is_no_ad(place, answer):
+    """HTCondor would take the job for one without a status; of an error, it asks again."""
+    place.add(7, answer=answer)
+    place.beat(0)
+    code, out, err = call(place, "status", "jim/20261123/7")
+    assert (code, out) == (1, "")
+    assert "there is no answer about grid job 7" in err
+
+
 def test_it_works_by_the_script_that_register_writes(place):
     """That one reads it, so $0 is another place."""
     place.add(12, answer=AD)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from jim import files
+from jim.database import first_column, opened
 from jim.errors import JimError
 from jim.files import cut, locked, missed, open_to_all, passes, patiently, put_once, read_regular, replace, resolved
 
@@ -140,3 +143,118 @@ def test_a_lock_excludes_others_and_waits_for_no_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="No such device"), locked(tmp_path / "pipe"):
         pass
+
+
+# A database of this process
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A database that this process has open, with locks on two of its files."""
+    file = tmp_path / "status.db"
+    db, _ = opened(file, write=True)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE one (a)")
+    files.set_apart(file)
+    assert {each.name for each in files.beside(file) if locks_on(each)} == {"status.db", "status.db-shm"}
+    with closing(db):
+        yield file
+
+
+def locks_on(file: Path) -> int:
+    """Return how many locks this process has on a file."""
+    own = f" {os.getpid()} "
+    inode = f":{file.stat().st_ino} " if file.exists() else "nothing"
+    return sum(
+        "POSIX" in line and own in line and inode in line for line in Path("/proc/locks").read_text().splitlines()
+    )
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+def test_no_name_of_a_database_of_this_process_lets_its_locks_go(tmp_path, database, end):
+    """SQLite's locks belong to the process: to close another descriptor of the same file would end them."""
+    before = [locks_on(each) for each in files.beside(database)]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/dat").hardlink_to(f"{database}{end}")
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    for name in (f"status.db{end}", "run/dat", f"elsewhere/status.db{end}", f"run/../status.db{end}"):
+        with pytest.raises(JimError, match="is a file of a database that JIM has open: it cannot be sent"):
+            read_regular(tmp_path / name, 1_000_000)
+    assert [locks_on(each) for each in files.beside(database)] == before
+
+
+def test_without_proc_a_database_is_refused_too_and_no_lock_is_lost(tmp_path, database, monkeypatch):
+    """A name that is a database by the second look is left open: only to close it would let the locks go."""
+    real, swapped = os.open, tmp_path / "dat"
+    swapped.write_bytes(b"whole")
+
+    def without_proc(path, flags, *more, **others):
+        if str(path).startswith("/proc/self/fd/"):
+            raise FileNotFoundError(errno.ENOENT, "no /proc", path)
+        return real(path, flags, *more, **others)
+
+    monkeypatch.setattr(os, "open", without_proc)
+    assert read_regular(swapped, 9) == b"whole"
+
+    def swapping(path, flags, *more, **others):
+        if not flags & os.O_PATH and Path(path) == swapped:
+            swapped.unlink()
+            swapped.hardlink_to(database)
+        return without_proc(path, flags, *more, **others)
+
+    monkeypatch.setattr(os, "open", swapping)
+    before = locks_on(database)
+    with pytest.raises(JimError, match="that JIM has open"):
+        read_regular(swapped, 9)
+    assert locks_on(database) == before > 0
+
+
+def test_a_file_with_an_inode_that_a_database_had_before_is_read(tmp_path, database):
+    """SQLite removes the files beside a database with its last connection, and others may get their inodes."""
+    log = files.beside(database)[1]
+    (tmp_path / "dat").hardlink_to(log)
+    log.unlink()
+    assert read_regular(tmp_path / "dat", 1_000_000)
+
+
+def test_a_site_s_database_is_set_apart_as_long_as_it_is_read(tmp_path):
+    file = tmp_path / "catalogue.db"
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TABLE file (name)")
+        db.execute("INSERT INTO file VALUES ('a')")
+    with files.apart(file), pytest.raises(JimError, match="that JIM has open"):
+        read_regular(file, 1_000_000)
+    assert first_column(file, "SELECT name FROM file WHERE name = ?", "a") == ["a"]
+    assert read_regular(file, 1_000_000)
+
+
+def test_an_error_of_a_file_names_its_path(tmp_path, monkeypatch):
+    file, real = tmp_path / "dat", os.open
+    file.touch()
+    for number in (errno.EACCES, errno.EIO):
+
+        def failing(path, flags, *more, number=number, **others):
+            if flags & os.O_PATH:
+                return real(path, flags, *more, **others)
+            raise OSError(number, os.strerror(number), str(path))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", failing)
+            with pytest.raises(OSError, match=os.strerror(number)) as refused:
+                read_regular(file, 9)
+        assert (refused.value.errno, refused.value.filename) == (number, str(file))
+
+
+def test_a_copy_has_the_mode_and_time_of_the_original_and_replaces_nothing(tmp_path):
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    original.write_bytes(b"#!/bin/sh")
+    original.chmod(0o750)
+    os.utime(original, (1, 1_000_000_001))
+    files.copy_regular(original, copy)
+    assert (copy.read_bytes(), copy.stat().st_mode & 0o777, copy.stat().st_mtime) == (
+        b"#!/bin/sh",
+        0o750,
+        1_000_000_001,
+    )
+    with pytest.raises(FileExistsError):
+        files.copy_regular(original, copy)

@@ -26,7 +26,7 @@ from jim.doors.arc import ENDED, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
 from jim.doors.arc.told import Told, tell, told_of
 from jim.errors import JimError, words_of
-from jim.files import locked, read_regular, replace
+from jim.files import locked, read_regular, replace, replace_durably
 from jim.site import file as site_file
 from jim.site.accounts import become
 from jim.workdir.submission import shell_directory
@@ -112,7 +112,8 @@ def _ended(uid: int, mine: Sequence[Job]) -> Iterator[tuple[Job, int, str]]:
 
 
 def _tell_arex(job: Job, code: int, words: str) -> None:
-    replace(job.control / f"job.{job.id}.lrms_done", f"{code} {plain(words)}\n".encode(), 0o644)
+    # Durable: a power cut could leave it empty. A-REX would take that for a failure, and no scan would tell it again.
+    replace_durably(job.control / f"job.{job.id}.lrms_done", f"{code} {plain(words)}\n".encode(), 0o644)
     kick = Path(os.environ.get("ARC_LOCATION", "/usr"), "lib/arc/gm-kick")
     # If that fails, A-REX looks after a while.
     run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)

@@ -70,10 +70,16 @@ class Events:
         return [day_files.Event(number, each) for each in told if answer == protocol.state(each)]
 
     def _answer(self, keeper: Keeper, file: Path, number: int) -> bytes:
-        """Read the answer of a poll; a job that JIM has removed needs no events any more."""
+        """Read the answer of a poll; a job that JIM has removed needs no events any more.
+
+        An answer alone may be missing for a moment, as after a power cut: the keeper writes it anew.
+        """
         try:
             return inbox.answer(keeper.site.state, number)
         except UnknownJob:
+            with suppress(UnknownJob):
+                keeper.store.grid_job(number)
+                return b""
             self._forget(keeper, file, number)
             return b""
 

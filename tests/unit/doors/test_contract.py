@@ -150,7 +150,7 @@ def test_a_keeper_that_starts_again_remembers_the_door(world, submit):
     assert poll(world) == WAIT
     world.run_all(1)
     (world.site.state / "answers/1").write_bytes(b"lost\n")
-    world.store.answer_anew()
+    world.store.answer_anew(world.store.answered())
     world.restart()
     world.go()
     assert poll(world)["end"] == "done"

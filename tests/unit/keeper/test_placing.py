@@ -174,7 +174,7 @@ def test_a_keeper_that_dies_after_placing_places_again_and_then_no_more(world, s
     for each in place.iterdir():  # taken
         each.unlink()
     world.restart()
-    world.store.answer_anew()
+    world.store.answer_anew(world.store.answered())
     world.restart()
     world.go(5, seconds=10.0)
     assert list(place.iterdir()) == []

@@ -43,6 +43,8 @@ class Death(BaseException):
 def save(world):
     """Save the state directory, as a backup does while no keeper runs."""
     world.keeper.store.close()
+    if not (world.site.state / "next-id").exists():  # what was given out later is forgotten with it
+        (world.site.state / "next-id").write_text("1\n")
     shutil.copytree(world.site.state, world.site.state.parent / "backup", ignore=shutil.ignore_patterns("work"))
     world.restart()
 

@@ -511,7 +511,9 @@ def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> 
     assert store.left() == [1, 3]
     store.set_grid_job(3, step=Step.FINISHED)
     store.are_answered([3])
-    store.answer_anew()
+    assert store.answered() == [3]
+    store.answer_anew([3])
+    assert store.answered() == []
     assert store.left() == [1, 3]
     assert (store.any_grid_job(Step.SPLIT), store.any_grid_job(Step.ACTIVE, Step.COLLECTING)) == (True, False)
 

@@ -330,6 +330,15 @@ def test_a_job_whose_time_was_over_is_forgotten(telling, place):
     assert telling.doors.by_name["gram"].idle()
 
 
+def test_a_job_whose_answer_is_lost_for_a_moment_is_not_forgotten(telling, place):
+    """After a power cut, the keeper writes it anew."""
+    handed_in(telling, place, DONE)
+    ended(place, DONE)
+    (place.state / "answers/7").unlink()
+    tell(telling)
+    assert len(descriptions(place)) == 1
+
+
 def test_events_that_cannot_be_told_stop_nothing(telling, place):
     handed_in(telling, place, PENDING.encode())
     directory = Path(telling.site.site.gram_events)

@@ -1,0 +1,52 @@
+"""Makes durable what others have written on this machine, where its file system is one of this kernel's own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+# By the magic numbers of statfs: those that this kernel writes to a disk of its own. Network file systems are not among
+# them: NFS writes to its server when a file is closed, and a server that is away would hold up the call.
+LOCAL = {
+    0xEF53: "ext2, ext3, ext4",
+    0x58465342: "xfs",
+    0x9123683E: "btrfs",
+    0x2FC12FC1: "zfs",
+    0xF2F52010: "f2fs",
+    0xCA451A4E: "bcachefs",
+    0x3153464A: "jfs",
+    0x794C7630: "overlay",
+}
+LONGEST_STATFS = 256  # bytes, more than the structure has on any machine
+
+
+def sync_local(directories: Iterable[Path]) -> None:
+    """Make durable all that was written to the local file systems of these directories: one call for each of them.
+
+    To sync one file after the other takes twenty times as long for many small ones.
+    """
+    seen = set()
+    for each in directories:
+        descriptor = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            device = os.fstat(descriptor).st_dev
+            if device not in seen and _is_local(descriptor):
+                _call("syncfs", descriptor, each)
+            seen.add(device)
+        finally:
+            os.close(descriptor)
+
+
+def _is_local(descriptor: int) -> bool:
+    told = ctypes.create_string_buffer(LONGEST_STATFS)
+    _call("fstatfs", descriptor, "", told)
+    return ctypes.c_long.from_buffer(told).value & 0xFFFFFFFF in LOCAL
+
+
+def _call(name: str, descriptor: int, path: object, *more: object) -> None:
+    """Call a function of the C library that Python lacks."""
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(descriptor, *more):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(path))

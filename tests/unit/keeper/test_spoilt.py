@@ -1,0 +1,296 @@
+"""Outputs that are lost or changed after they were verified: no tar waits for them for ever, and none lies."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+
+import pytest
+
+from jim import durable
+from jim.doors import inbox
+from jim.keeper import claimed, packing, spoilt, verifying
+from jim.model import State, Step
+from jim.site.file import Limits
+from jim.workdir import verified
+from tests.unit.keeper.runs import files, run_of, started, tar_of
+
+HELD = "If the files come back, JIM goes on by itself. If not, `jim retry 1` tries these local jobs again"
+
+
+def done(world, size, spoil=()):
+    """Let all local jobs but the last one complete, spoil outputs, then let the last one complete."""
+    grid = started(world, size)
+    for index in range(1, size):
+        world.batch.finish(1, index, **files(dat=b"data"))
+    world.until(lambda: world.store.counts(grid).get(State.COMPLETED) == size - 1)
+    for n in spoil:
+        (run_of(world, grid, n + 1) / "dat").unlink()
+    world.batch.finish(1, size, **files(dat=b"data"))
+    return grid
+
+
+def again(world, grid, n):
+    """Let the second attempt of a local job run and end well."""
+    world.until(lambda: world.state(grid, n) is State.SUBMITTED)
+    k = world.store.local_job(grid, n).submission
+    ((job, index),) = [(id_, idx) for (id_, idx), task in world.batch.tasks.items() if task.mark.endswith(f"-{k}")]
+    world.batch.start(job, index)
+    world.batch.finish(job, index, **files(dat=b"anew"))
+
+
+# What was verified is durable before the store says so
+
+
+def test_outputs_are_durable_before_their_local_job_is_completed(world, monkeypatch):
+    seen = []
+    grid = started(world, 2)
+    real = verifying.sync_local
+    monkeypatch.setattr(
+        verifying, "sync_local", lambda places: seen.append(([*places], world.store.counts(grid))) or real(())
+    )
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    world.batch.finish(1, 2, **files(dat=b"data"))
+    world.until(lambda: world.finished(grid))
+    places = [place for some, _ in seen for place in some]
+    assert sorted(places) == [run_of(world, grid, 1), run_of(world, grid, 2)]
+    assert not any(State.COMPLETED in counts for some, counts in seen[:1])
+
+
+def test_a_disk_that_takes_no_sync_completes_nothing(world, monkeypatch):
+    grid = started(world, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(verifying, "sync_local", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "bad")))
+        world.batch.finish(1, 1, **files(dat=b"data"))
+        for _ in range(3):
+            with pytest.raises(OSError, match="bad"):
+                world.go(3, 100.0)
+        assert world.state(grid) is State.COMPLETING
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Take down what the C library is called for, on a file system that is said to be ext4."""
+    found = []
+
+    def call(name, descriptor, path, *more):
+        found.append((name, path))
+        if name == "fstatfs":
+            more[0][:8] = (0xEF53).to_bytes(8, "little")
+
+    monkeypatch.setattr(durable, "_call", call)
+    return found
+
+
+def test_one_call_is_for_all_directories_of_a_file_system(tmp_path, calls):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    durable.sync_local([tmp_path / "a", tmp_path / "b"])
+    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "a")]
+
+
+def test_a_network_file_system_is_left_alone(tmp_path, calls, monkeypatch):
+    """It has written what was closed, and a server that is away would hold up the call."""
+    monkeypatch.setattr(durable, "LOCAL", {})
+    durable.sync_local([tmp_path])
+    assert calls == [("fstatfs", "")]
+
+
+def test_the_calls_of_the_c_library_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(durable, "LOCAL", {0x01021994: "tmpfs", **durable.LOCAL})
+    durable.sync_local([tmp_path])
+    with pytest.raises(OSError, match="Bad file descriptor") as refused:
+        durable._call("syncfs", -1, tmp_path)
+    assert (refused.value.errno, refused.value.filename) == (errno.EBADF, str(tmp_path))
+
+
+# Few are tried again
+
+
+def test_an_output_that_is_lost_after_it_was_verified_is_made_again(world):
+    grid = done(world, 3, spoil=[1])
+    again(world, grid, 1)
+    tar = tar_of(world, grid)
+    assert (tar["1.0/dat"], tar["1.1/dat"], tar["1.2/dat"]) == (b"data", b"anew", b"data")
+    first, second = (each for each in world.store.attempts(grid) if each.n == 1)
+    assert (first.verdict, second.verdict) == ("again", "completed")
+    assert first.reason.startswith("outputs do not match the exit record: dat: ")
+    assert world.store.grid_job(grid).outcome == "completed"
+    assert len(world.batch.ledger) == 4
+
+
+def test_an_output_that_comes_back_in_time_is_not_made_again(world):
+    world.keeper.site = world.site._replace(batch=world.site.batch._replace(visible_seconds=20.0))
+    grid = done(world, 2, spoil=[0])
+    world.until(lambda: world.store.grid_job(grid).tries)
+    assert world.store.grid_job(grid).reason == "collecting: output 1.0/dat is gone"
+    world.go(10)
+    (run_of(world, grid, 1) / "dat").write_bytes(b"data")
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+    assert len(world.batch.ledger) == 2
+
+
+def test_all_that_is_spoilt_is_found_in_one_pass(world, monkeypatch):
+    """Each pass reads all outputs, which may be terabytes."""
+    passes = []
+    real = packing.fill
+    monkeypatch.setattr("jim.keeper.collecting.fill", lambda *given: passes.append(1) or real(*given))
+    monkeypatch.setattr("jim.keeper.spoilt.SHARE", 1)
+    grid = done(world, 6, spoil=[0, 2, 4])
+    world.until(lambda: world.store.counts(grid).get(State.COMPLETED) == 3)
+    assert passes == [1]
+
+
+def test_who_has_had_all_attempts_fails_and_the_rest_gets_its_tar(world):
+    world.keeper.site = world.site._replace(limits=Limits(attempts=1))
+    grid = done(world, 3, spoil=[1])
+    tar = tar_of(world, grid)
+    assert {name for name in tar if name.endswith("dat")} == {"1.0/dat", "1.2/dat"}
+    job = world.store.grid_job(grid)
+    assert (job.outcome, world.state(grid, 1)) == ("failed", State.FAILED)
+    assert "1 of 3 local jobs failed" in job.reason
+
+
+def test_the_attempt_that_lost_its_outputs_counts_once(world):
+    world.keeper.site = world.site._replace(limits=Limits(attempts=2))
+    grid = done(world, 2, spoil=[0])
+    world.until(lambda: world.state(grid, 0) is not State.COMPLETED)
+    assert world.store.local_job(grid, 0).spent == 1
+    again(world, grid, 0)
+    assert tar_of(world, grid)["1.0/dat"] == b"anew"
+
+
+def test_a_next_keeper_comes_to_the_same(world):
+    grid = done(world, 3, spoil=[1])
+    world.until(lambda: world.store.grid_job(grid).tries)
+    world.restart()
+    again(world, grid, 1)
+    assert tar_of(world, grid)["1.1/dat"] == b"anew"
+
+
+# More are held
+
+
+@pytest.fixture
+def held(world):
+    """A grid job of four that lost three outputs."""
+    grid = done(world, 4, spoil=[0, 1, 2])
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    world.go(20, 100.0)
+    return grid
+
+
+def test_many_are_held_and_told(world, held):
+    job = world.store.grid_job(held)
+    assert (job.step, world.store.counts(held)) == (Step.COLLECTING, {State.COMPLETED: 4})
+    assert job.reason.startswith("collecting: output 1.0/dat is gone; output 1.1/dat is gone; output 1.2/dat is gone. ")
+    assert "3 of 4 completed local jobs are affected, and JIM tries only 1 of them again by itself" in job.reason
+    told = [line for line in world.store.journal(held) if line.now == "collecting failed, will be tried again"]
+    assert len(told) == 2  # at first, and when they are held
+    assert len(world.batch.ledger) == 4
+
+
+def test_held_ones_go_on_by_themselves_if_their_files_come_back(world, held):
+    for index in (1, 2, 3):
+        (run_of(world, held, index) / "dat").write_bytes(b"data")
+    assert tar_of(world, held)["1.2/dat"] == b"data"
+    assert (len(world.batch.ledger), world.store.grid_job(held).outcome) == (4, "completed")
+
+
+def test_a_retry_passes_and_tries_them_again(world, held):
+    world.wish("retry", str(held))
+    world.until(lambda: len(world.batch.tasks) == 7 or world.store.counts(held).get(State.SUBMITTED) == 3)
+    assert world.store.counts(held) == {State.COMPLETED: 1, State.SUBMITTED: 3}
+    world.run_all(held)
+    assert world.store.grid_job(held).outcome == "completed"
+
+
+def test_a_retry_of_one_leaves_the_others_held(world, held):
+    world.wish("retry", f"{held}.1")
+    world.until(lambda: world.state(held, 1) is State.SUBMITTED)
+    assert world.store.counts(held) == {State.COMPLETED: 3, State.SUBMITTED: 1}
+
+
+def test_force_passes_and_gives_one_up(world, held):
+    for n in (0, 1, 2):
+        inbox.wish(world.site.state, "force", f"{held}.{n}", to="failed", reason="lost")
+    tar = tar_of(world, held)
+    assert {name for name in tar if name.endswith("dat")} == {"1.3/dat"}
+    assert world.store.counts(held) == {State.FAILED: 3, State.COMPLETED: 1}
+
+
+def test_a_cancel_fails_what_is_spoilt_and_makes_the_tar_of_the_rest(world, held):
+    world.wish("cancel", str(held))
+    tar = tar_of(world, held)
+    assert {name for name in tar if name.endswith("dat")} == {"1.3/dat"}
+    job = world.store.grid_job(held)
+    assert (job.outcome, job.reason[:43]) == ("failed", "cancelled: 3 of 4 local jobs failed: output")
+    assert len(world.batch.ledger) == 4
+
+
+@pytest.mark.parametrize(
+    ("size", "lost", "tried"), [(1000, 10, True), (1001, 11, False), (250, 2, True), (250, 3, False)]
+)
+def test_few_are_one_in_a_hundred_and_at_most_ten(world, size, lost, tried):
+    world.store.counts = lambda _: {State.COMPLETED: size}
+    one = claimed.Claimed((1, 1, 1), 0, world.site.work, None), claimed.Problem("dat", "", passes=False, gone=True)
+    assert (spoilt._held(world.keeper, 1, [one] * lost) == "") is tried
+
+
+def test_a_directory_that_is_away_costs_no_attempt(world):
+    """A work directory that came back empty must not make JIM do everything again."""
+    grid = done(world, 3)
+    run = run_of(world, grid, 1)
+    away = run.rename(run.with_name("elsewhere"))
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    assert f"{run} is away. If the files come back" in world.store.grid_job(grid).reason
+    world.go(20, 1000.0)
+    assert world.store.counts(grid) == {State.COMPLETED: 3}
+    away.rename(run)
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+    assert len(world.batch.ledger) == 3
+
+
+def test_a_directory_that_was_removed_is_tried_again_if_a_person_says_so(world):
+    grid = done(world, 3)
+    shutil.rmtree(run_of(world, grid, 1))
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    world.wish("retry", str(grid))
+    again(world, grid, 0)
+    assert tar_of(world, grid)["1.0/dat"] == b"anew"
+
+
+def test_an_output_that_cannot_be_read_for_an_hour_is_lost(world, out_of_reach, monkeypatch):
+    monkeypatch.setattr("jim.files.PAUSES", ())
+    grid = started(world, 2)
+    for index in (1, 2):
+        world.batch.finish(1, index, **files(dat=b"data"))
+    world.until(lambda: world.state(grid, 0) is State.COMPLETED)
+    place = run_of(world, grid, 1)
+    out_of_reach(verified, "open_inside", errno.EIO, lambda directory, _: directory == place)
+    world.until(lambda: world.store.grid_job(grid).tries, seconds=0.1)
+    assert "output 1.0/stdout cannot be read" in world.store.grid_job(grid).reason or world.store.grid_job(grid).tries
+    world.go(10, 300.0)
+    assert world.state(grid, 0) is State.COMPLETED
+    world.go(10, 300.0)
+    assert world.state(grid, 0) is not State.COMPLETED
+
+
+def test_a_full_disk_of_the_tar_is_no_fault_of_an_output(world, monkeypatch):
+    grid = started(world, 1)
+    full = [True]
+    real = packing.Tar.add
+
+    def add(self, name, *given, **more):
+        if full and name.endswith("/dat"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(self, name, *given, **more)
+
+    monkeypatch.setattr(packing.Tar, "add", add)
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    world.until(lambda: world.store.grid_job(grid).tries == 3)
+    assert world.keeper.spoilt == {}
+    full.clear()
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
