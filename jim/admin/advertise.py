@@ -15,12 +15,14 @@ from jim.clock import Clock
 from jim.idealizer.channel import Channel
 from jim.keeper.opening import adapter_of
 from jim.model import State
-from jim.reading.accounts import ODD, document, moment, published
+from jim.reading.accounts import published
+from jim.reading.summaries import ODD, Summary, document, moment, summary, text
 from jim.site.drain import in_words
 from jim.site.file import Site
 from jim.site.space import shortages
 
 TOLD = ("at", "status", "line")  # in the result of a site test
+LONGEST_TOLD = 1000
 
 
 def offer(site: Site, clock: Clock) -> dict[str, Any]:
@@ -67,42 +69,35 @@ def _known(room: Room) -> dict[str, Any]:
 
 def _live(site: Site) -> dict[str, Any]:
     """Add up the summaries of all keepers that this account may read."""
-    grid_jobs, counts = 0, Counter({state.value: 0 for state in State if state is not State.UNKNOWN})
-    troubles, changed, unread, waits = set(), "", 0, list[int]()
+    summaries, unread = list[Summary](), 0
     for file in published(site, site.summary):
         try:
-            summary = document(file)
-            mine, jobs = Counter[str](), summary["jobs"]
-            for job in jobs:
-                mine.update({State(word).value: int(count) for word, count in job["counts"].items()})
-            at, trouble = moment(summary["at"]), str(summary["trouble"])
-            waits += [int(each) for each in summary.get("waits", ())]
+            summaries.append(summary(file))
         except FileNotFoundError:  # an account without grid jobs
             continue
         except ODD:
             unread += 1
-            continue
-        grid_jobs, changed = grid_jobs + len(jobs), max(changed, at)
-        counts.update(mine)
-        troubles.update({trouble} - {""})
-    trouble = "; ".join(sorted(troubles))
+    counts = Counter({state.value: 0 for state in State if state is not State.UNKNOWN})
+    for each in summaries:
+        counts.update({state.value: count for state, count in each.counts.items()})
+    waits = [wait for each in summaries for wait in each.waits]
     return {
-        "grid_jobs": grid_jobs,
+        "grid_jobs": sum(sum(each.grid_jobs.values()) for each in summaries),
         "counts": dict(counts),
         "waiting_seconds": round(median(waits)) if waits else None,
-        "changed": changed,
-        "trouble": trouble,
+        "changed": max((each.at for each in summaries), default=""),
+        "trouble": "; ".join(sorted({each.trouble for each in summaries} - {""})),
         "unread": unread,
     }
 
 
 def _last_test(site: Site) -> dict[str, str] | None:
     """Return the newest site test of any account that this account may read."""
-    found = []
+    tests = []
     for file in published(site, site.tested):
         try:
             test = document(file)
-            found.append({name: str(test[name]) for name in TOLD} | {"at": moment(test["at"])})
+            tests.append({name: text(test[name], LONGEST_TOLD) for name in TOLD} | {"at": moment(test["at"])})
         except ODD:
             continue
-    return max(found, key=lambda test: test["at"], default=None)
+    return max(tests, key=lambda test: test["at"], default=None)

@@ -9,16 +9,16 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from jim import __version__
 from jim.doors import untaken
-from jim.errors import BadRequest, JimError
+from jim.errors import BadRequest
 from jim.files import read_regular
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.summaries import ODD, moment
 from jim.reading.view import View
 from jim.site import drain, space
 from jim.site.settings import settings
@@ -81,10 +81,9 @@ class Found:
 
 def report(view: View, file: Path) -> Report | None:
     """Return the last result in a file; None if there is none that can be read."""
-    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, JimError, RecursionError):
+    with suppress(*ODD):
         told = json.loads(read_regular(file, LONGEST))
-        at = str(told["at"])
-        datetime.fromisoformat(at)
+        at = moment(told["at"])
         checks = [{name: str(value) for name, value in each.items()} for each in told["checks"]]
         checks.sort(key=lambda each: LEVELS.index(each["level"]))
         return Report(at, str(told.get("line", "")), checks)
