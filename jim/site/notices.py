@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest, BadSite
-from jim.files import replace_durably
+from jim.files import locked, replace_durably
 from jim.site.file import Site
 
 LONGEST_REASON = 500
@@ -84,16 +82,16 @@ def write(site: Site, file: Path, content: Any) -> None:
 
 @contextmanager
 def alone(site: Site, file: Path) -> Iterator[None]:
-    """Let nobody else change such a file meanwhile."""
-    try:
-        place = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise not_allowed(site, file, error) from error
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
+    """Let nobody else change such a file meanwhile.
+
+    The lock is a file of its own that only its owner can open: whoever may read a file or a directory may also lock it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(file.with_name(".notices.lock" if site.managed else "notices.lock")))
+        except OSError as error:
+            raise not_allowed(site, file, error) from error
         yield
-    finally:
-        os.close(place)
 
 
 def not_allowed(site: Site, file: Path, error: OSError) -> BadSite:
