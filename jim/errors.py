@@ -164,6 +164,16 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def plain(text: object) -> str:
+    """Return text as one line that neither a terminal nor a log takes for more; escape what is not printable."""
+    words = str(text)
+    return words if words.isprintable() else "".join(map(_plain_character, words))
+
+
+def _plain_character(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
 def shown(value: object) -> str:
     """Return a value as its writer knows it, cut if it is long."""
     text = f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else _shown(value)
