@@ -185,12 +185,6 @@ def read_regular(path: Path, limit: int) -> bytes:
     return content
 
 
-def open_to_all(place: Path) -> list[Path]:
-    """Return everything at and below a place that everybody can write to."""
-    found = [place, *sorted(place.rglob("*"))]
-    return [each for each in found if not each.is_symlink() and each.stat().st_mode & stat.S_IWOTH]
-
-
 def cut(name: str) -> str:
     """Shorten a file name so that a prefix still fits."""
     return os.fsdecode(os.fsencode(name)[:200])
