@@ -12,11 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest, BadSite
+from jim.errors import LONGEST_REASON, BadRequest, BadSite, require_line
 from jim.files import locked, replace_durably
 from jim.site.file import Site
 
-LONGEST_REASON = 500
 LAST = 253_402_300_799  # the end of the year 9999
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -46,10 +45,8 @@ class Notice(NamedTuple):
 
 def new(until: str, reason: str) -> Notice:
     """Return a notice that holds from now on, until a time that a person wrote; empty: for good."""
-    if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise BadRequest(f"expected one line of at most {LONGEST_REASON} characters", "reason")
     now = time.time()
-    return Notice(now, _time(until, now) if until else math.inf, reason)
+    return Notice(now, _time(until, now) if until else math.inf, require_line(reason))
 
 
 def read(told: Any) -> Notice:
