@@ -78,7 +78,7 @@ def test_88_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> 
         ("carol", "", 200, False),
         ("dave", "other,physics", 200, False),
         ("eve", "phys", 403, False),
-        ("@ops", "", 200, True),  # a web server names no such user
+        ("@ops", "", 400, False),  # a group is no user
     ):
         assert asking.status("/jobs/1", X__Remote__User=user, X__Remote__Groups=groups) == status, user
         assert ("s3cr3t" in asking.content) == sees, user
