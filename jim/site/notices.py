@@ -69,10 +69,10 @@ def holds(notice: Notice) -> bool:
     return time.time() < notice.until
 
 
-def write(site: Site, file: Path, content: Any) -> None:
-    """Write a file that all accounts may read."""
+def write(site: Site, file: Path, content: Any, mode: int = 0o644) -> None:
+    """Write a file that all accounts may read, unless the mode says otherwise."""
     try:
-        replace_durably(file, json.dumps(content).encode(), 0o644)
+        replace_durably(file, json.dumps(content).encode(), mode)
     except OSError as error:
         raise not_allowed(site, file, error) from error
 
