@@ -14,7 +14,7 @@ from typing import Any
 
 from jim import __version__
 from jim.doors import untaken
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 from jim.jobs import GridJob
 from jim.model import Step
@@ -25,6 +25,7 @@ from jim.site.settings import settings
 from jim.workdir import credentials
 
 LONGEST = 4 * 1024 * 1024
+REMOVED, LONGEST_NUMBER = ".removed", 20  # the keeper counts there what it has removed of a flood
 SOON_HOURS = 12
 MOST_ENDING = 50
 LEVELS = ("failed", "warning", "skipped", "ok")
@@ -94,11 +95,19 @@ def look_around(view: View) -> Found:
     """Find out what only files say."""
     rejected = None
     with suppress(OSError):
-        rejected = view.disk(lambda: len(os.listdir(view.site.work / "rejected")))  # noqa: PTH208 - names suffice
+        rejected = view.disk(lambda: _rejected(view.site.work / "rejected"))
     aside, barred = len(untaken.aside(view.site.state)), len(untaken.barred(view.site.state))
     places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
     return Found(rooms, rejected, aside, barred, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
+
+
+def _rejected(place: Path) -> int:
+    """Return how many files of wrappers made no sense: those that are there, and those that were removed."""
+    there = sum(not name.startswith(".") for name in os.listdir(place))  # noqa: PTH208 - names suffice
+    with suppress(OSError, ValueError, JimError):
+        return there + int(read_regular(place / REMOVED, LONGEST_NUMBER))
+    return there
 
 
 def _room(view: View, name: str, place: Path) -> Room:
