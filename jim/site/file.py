@@ -149,9 +149,8 @@ def load(state: str = "") -> Site:
 def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     """Read a whole site file; refuse anything unknown, with its place and the expected value."""
     try:
-        text = (
-            settings_in(file, *_owners(state, managed=managed)).decode().removeprefix("\ufeff")
-        )  # a mark that some editors begin with
+        content = settings_in(file, *_owners(state, managed=managed))
+        text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
     except Untrusted as error:
         raise BadSite(f"JIM does not obey the site file {error.filename}: {error.strerror}") from error
