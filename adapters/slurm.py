@@ -55,7 +55,10 @@ FIELDS = (
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
 OF_SERVERS = rf"{NAME}(@[\w.-]{{1,64}})?(:{COUNT})?"  # a licence that slurmdbd counts has the name of its server
-FEATURES = r"[(\[]{0,4}[A-Za-z][\w.:+&|!*()\[\],-]{0,200}"
+FEATURE = r"[A-Za-z][\w.:+-]{0,63}"
+# Names with commas, all of which a node must have; or an expression of Slurm's own. Commas in an expression would mean
+# something else than they say: Slurm reads `a&b|c` from the left.
+FEATURES = rf"{FEATURE}(,{FEATURE}){{0,19}}|[(\[!]{{0,4}}[A-Za-z][\w.:+&|!*()\[\]-]{{0,200}}"
 
 
 class Slurm(DeclaredAdapter):
@@ -66,7 +69,7 @@ class Slurm(DeclaredAdapter):
     index_variable, id_variable = "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_JOB_ID"
     restart_variable = "SLURM_RESTART_COUNT"
     can_avoid, capacity = True, "slurm"
-    # Features have no values; Slurm's own words for "or", "not" and several at once may stand between their names.
+    # Features have no values.
     special: Mapping[str, str] = {
         "gpus": COUNT,
         "constraint": FEATURES,

@@ -9,6 +9,7 @@ from jim.model import Answer, Kind
 
 LONGEST_LIST = 240  # characters of known words
 FEW = 5  # of a longer list
+LONGEST_REASON = 500  # characters
 
 
 class JimError(Exception):
@@ -166,6 +167,23 @@ def words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return f"{type(error).__name__}: {error}"
+
+
+def plain(text: object) -> str:
+    """Return text as one line that neither a terminal nor a log takes for more; escape what is not printable."""
+    words = str(text)
+    return words if words.isprintable() else "".join(map(_plain_character, words))
+
+
+def require_line(words: str, about: str = "reason", longest: int = LONGEST_REASON) -> str:
+    """Return a text that people write, if it is one printable line."""
+    if len(words) > longest or not words.isprintable():
+        raise BadRequest(f"expected one line of at most {longest} characters", about)
+    return words
+
+
+def _plain_character(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def shown(value: object) -> str:

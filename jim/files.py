@@ -301,12 +301,6 @@ def copy_regular(source: Path, target: Path) -> None:
     os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
-def open_to_all(place: Path) -> list[Path]:
-    """Return everything at and below a place that everybody can write to."""
-    found = [place, *sorted(place.rglob("*"))]
-    return [each for each in found if not each.is_symlink() and each.stat().st_mode & stat.S_IWOTH]
-
-
 def cut(name: str) -> str:
     """Shorten a file name so that a prefix still fits."""
     return os.fsdecode(os.fsencode(name)[:200])

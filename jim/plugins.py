@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,14 +12,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from jim.errors import JimError
+from jim.trust import use
 
 
 @cache
 def function(what: str, name: str, own: str) -> Any:
     """Find a function by its dotted name; `what` describes it in errors, `own` is the site's directory."""
     module, _, called = name.rpartition(".")
-    if own and own not in sys.path:
-        sys.path.append(own)
+    use(own)
     with foreign(f"cannot load {what} {name!r}"):
         return getattr(importlib.import_module(module), called)
 

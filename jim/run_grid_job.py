@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim.doors import inbox, stdout
 from jim.doors.contract import door_of
-from jim.errors import BadRequest, BadSite, JimError, words_of
+from jim.errors import BadRequest, BadSite, JimError, plain, words_of
 from jim.model import Verb
 from jim.site import file as site_file
 
@@ -229,7 +229,7 @@ def door(arguments: list[str], name: str = "") -> int:
     def complain(message: str, error: Exception) -> None:
         for each in speaker:
             sys.stdout.buffer.write(each.refused(verb, message, error))
-        sys.stderr.write(f"jim-{verb}: {message}\n")
+        sys.stderr.write(f"jim-{verb}: {plain(message)}\n")
 
     return serve(answer, complain)
 

@@ -3,13 +3,13 @@
 #   PREFIX     where to
 #   DESTDIR    put before PREFIX while copying, for those who make packages
 #   PYTHON     the Python that is to run JIM
-#   LIBRARIES  own: those of PyPI, in an environment of JIM's own; system: those that PYTHON has
+#   LIBRARIES  own: those of PyPI that requirements.lock names, in an environment of JIM's own; system: those of PYTHON
 set -eu
 umask 022
 cd -P -- "${0%/*}/.."
 
 DOORS='jim jim-submit jim-poll jim-cancel'
-UNITS='jim-keepers.service jim-keepers.timer jim-pages@.service jim-pages-site@.service'
+UNITS='jim-keeper@.service jim-keepers.service jim-keepers.timer jim-pages@.service jim-pages-site@.service'
 
 complain() { # REASON
     printf 'make: %s\n' "$1" >&2
@@ -63,7 +63,9 @@ fill_tree() {
     find "$tree" -name __pycache__ -prune -exec rm -r {} +
     if [ "$LIBRARIES" = own ]; then
         "$python" -m venv "$tree/.venv"
-        "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check lxml psutil tenacity rich flask jinja2 prometheus_client waitress
+        # Only what the lock names, and no source: to build one would run code of others as root.
+        "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+            --require-hashes --only-binary :all: --requirement packaging/requirements.lock
         runs=$tree/.venv/bin/python
     else
         printf '%s\n' "$python" >"$tree/python"
@@ -121,7 +123,8 @@ put_around() {
     done
     rm -rf "$into/share/jim"
     placed share/cron/jim-keepers | put "$into/share/jim/cron/jim-keepers" 644
-    cp -RL README.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
+    put "$into/share/jim/systemd/set-uid-commands.conf" 644 <share/systemd/set-uid-commands.conf
+    cp -RL README.md SECURITY.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
     chmod -R u=rwX,go=rX "$into/share/jim"
     for page in "$tree"/man/*.1; do
         [ ! -e "$page" ] || put "$into/share/man/man1/${page##*/}" 644 <"$page"
@@ -158,6 +161,15 @@ install() {
     echo "installed JIM $version below $into; $PREFIX/share/jim/docs/installing.md says what comes next"
 }
 
+# Each process with its account and command, which says where to look.
+named() { # PID...
+    for pid; do
+        command=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | tr -c '[:print:]' '?' | cut -c -80) || continue
+        printf '%s%s (%s: %s)' "$between" "$pid" "$(stat -c %U "/proc/$pid" 2>/dev/null)" "${command% }"
+        between=', '
+    done
+}
+
 uninstall() {
     for link in /etc/systemd/system/timers.target.wants/jim-keepers.timer \
         /usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm; do
@@ -170,9 +182,10 @@ uninstall() {
         complain "an HTCondor-CE uses JIM: $PREFIX/bin/jim ce unregister"
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
-        pids=$(users_of "$tree" | tr '\n' ' ')
-        [ -z "$pids" ] || complain "JIM is in use by processes $pids(keepers end by: jim keeper --end --all;\
- the batch system \`local\` ends a minute after its last job)"
+        users=$(users_of "$tree")
+        # shellcheck disable=SC2086 # pids
+        [ -z "$users" ] || complain "JIM is in use by $(between='' && named $users); keepers end by: jim keeper --end --all;\
+ the batch system \`local\` ends a minute after its last job"
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done
     for unit in $UNITS; do rm -f "$into/lib/systemd/system/$unit"; done

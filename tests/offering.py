@@ -34,7 +34,7 @@ def offering(state, capsys, monkeypatch):
     monkeypatch.setattr("jim.cli.advertise.Clock", lambda: place.clock)
     monkeypatch.setattr(Channel, "capacity", lambda channel: CAPACITY)
     monkeypatch.setattr("socket.gethostname", lambda: "node1")
-    monkeypatch.setattr(advertise, "job_types", lambda own: ["executable", "parametric"])
+    monkeypatch.setattr(advertise, "types", lambda own="": {"executable": {}, "parametric": {}})
     yield place
     place.close()
 

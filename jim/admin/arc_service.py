@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.home import HOME, closed_place
-from jim.admin.known_types import job_types
+from jim.admin.known_types import types
 from jim.command import run
 from jim.doors.arc.request import RUNTIMES, runtime_of
 from jim.errors import BadSite, JimError
 from jim.files import replace_durably
+from jim.handlers.base import COMMON
 from jim.model import Answer
-from jim.request import declarations, handler_of
 from jim.site.file import Site
 
 TYPE = "jim"
@@ -81,12 +81,12 @@ def script(verb: str) -> str:
 
 def runtimes(own: str) -> dict[str, str]:
     """Return the contents of runtime environments, which stand for job types, by their names."""
-    named = {runtime_of(each): each for each in job_types(own) if PLAIN.fullmatch(each.upper())}
-    return {name: _runtime(job_type, own) for name, job_type in named.items()}
+    known = {name: attributes for name, attributes in types(own).items() if PLAIN.fullmatch(name.upper())}
+    return {runtime_of(name): _runtime(name, attributes) for name, attributes in known.items()}
 
 
-def _runtime(job_type: str, own: str) -> str:
-    options = " ".join(sorted(declarations(handler_of(job_type, own))))
+def _runtime(job_type: str, attributes: Iterable[str]) -> str:
+    options = " ".join(sorted({*COMMON, *attributes}))
     return (
         f"{HEAD}\n# It stands for JIM's job type {job_type}, and no script runs. Options are attributes, NAME=VALUE:\n"
         f"# {options}\n"

@@ -20,15 +20,17 @@ from jim.command import run
 from jim.doors import untaken
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
-from jim.files import open_to_all, replace_durably, sync_directory
+from jim.files import replace_durably, sync_directory
 from jim.keeper.serial import told
 from jim.keeper.waking import how_to_install
 from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
+from jim.site import whose
 from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
+from jim.trust import ROOT, of_others, open_to_all
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
 
@@ -268,11 +270,20 @@ def _history(site: Site) -> Finding:
 def _handlers(site: Site) -> Finding:
     """Check the site's own code: whoever can change it acts as every account that uses it."""
     own = site.site.handlers
-    for place in open_to_all(Path(own)) if own else ():
-        return Finding("", WARNING, f"everybody can write to {place}", "inspect the files, then run chmod -R o-w")
+    if own and (place := next(open_to_all(Path(own)), None)):
+        todo = f"JIM runs nothing of it: inspect the files, then run chmod o-w {place}"
+        return Finding("", FAILED, f"everybody can write to {place}", todo)
+    foreign = next(of_others(Path(own), os.geteuid()), None) if own else None
+    if foreign and os.geteuid() == ROOT:
+        todo = f"sudo -u ACCOUNT jim site check, for an account of the site, looks at it; or run chown -R root {own}"
+        return Finding("", WARNING, f"root runs nothing of {own}, for not only root can change {foreign}", todo)
     types, functions = load_all(site)
     job_types = f"{own}: {', '.join(types) or 'no job type'}" if own else ""
-    return _good("; ".join(filter(None, (job_types, ", ".join(functions)))))
+    said = "; ".join(filter(None, (job_types, ", ".join(functions))))
+    if foreign:
+        todo = f"make sure that you trust who can: whoever changes it acts as {whose.name_of(os.geteuid())}"
+        return Finding("", WARNING, f"{said}; not only root and this account can change {foreign}", todo)
+    return _good(said)
 
 
 def _catalogue(place: str) -> Finding:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.admin.home import HOME, closed_place
-from jim.admin.known_types import job_types
+from jim.admin.known_types import Declared, types
 from jim.command import run
 from jim.doors.gram.day_files import A_DAY, make_days
 from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
 from jim.errors import BadSite
 from jim.files import replace_durably
-from jim.handlers.base import COMMON, Attribute
-from jim.request import handler_of
+from jim.handlers.base import COMMON
 from jim.request.gram_names import GRAM_NAMES
 from jim.request.languages import plain
 from jim.site import file as site_file
@@ -50,14 +49,15 @@ SHARED = {"arguments", "environment", "queue"}
 
 def rvf(own: str = "") -> str:
     """Return GRAM's list of accepted attributes: all attributes of job types that GRAM does not know itself."""
-    types = job_types(own)
-    declared: dict[str, Attribute] = {}
-    for each in types:
-        declared = dict(handler_of(each, own).attributes) | declared
-    known = GRAM_OWN | SHARED | {plain(name) for name in (*GRAM_NAMES, *CANNOT)}
-    ours = {name: one for name, one in (COMMON | declared).items() if plain(name) not in known and name != "key"}
+    known = types(own)
+    declared: dict[str, Declared] = {}
+    for attributes in known.values():
+        declared = {**attributes} | declared
+    common = {name: Declared(one.help, tuple(one.also)) for name, one in COMMON.items()}
+    needless = GRAM_OWN | SHARED | {plain(name) for name in (*GRAM_NAMES, *CANNOT)}
+    ours = {name: one for name, one in (common | declared).items() if plain(name) not in needless and name != "key"}
     ours |= {name: one for one in declared.values() for name in one.also}
-    asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(types), "Default": USUAL_JOB_TYPE})
+    asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(known), "Default": USUAL_JOB_TYPE})
     return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items())])
 
 

@@ -20,6 +20,7 @@ from jim.site.file import STATE_VARIABLE, file_system_of, is_network, refuse_net
 from jim.site.rules import Setting
 from jim.site.sections import QUEUES, Queue
 from jim.site.settings import SECTIONS, settings, settings_of
+from jim.trust import ROOT
 
 # The command that shows that a batch system is on this machine.
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}
@@ -147,6 +148,8 @@ def account_of(name: str) -> pwd.struct_passwd:
         account = pwd.getpwnam(name)
     except (KeyError, ValueError) as error:
         raise BadSite(f"there is no account {name!r} on this machine") from error
+    if account.pw_uid == ROOT:
+        raise BadSite(f"{name} is root, as whom no grid job may run: name an account to which a gatekeeper maps users")
     if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):
         raise BadSite(f"the account name {account.pw_name!r} is not usable as a directory name")
     return account

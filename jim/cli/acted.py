@@ -11,4 +11,4 @@ from jim.site.file import Site
 def acted(site: Site, verb: str, of: str = "", *, shared: bool = False) -> None:
     """Record what was done just now, in the state directory; with `shared`, for all accounts of the site."""
     act = Act(Clock().utc(), verb, of, inbox.by("the command line"))
-    record(site.shared_acts if shared else site.acts, act, 0o644 if shared and site.managed else 0o600)
+    record(site.shared_acts if shared else site.acts, act)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
+from typing import Any
 
-from jim.cli.every_account import of_all_accounts
+from jim.cli.every_account import documents_of_all_accounts
 from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.reading.acts import acts
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
+from jim.reading.summaries import moment, text
 from jim.reading.view import add_json, look
 from jim.site import acts as log
 from jim.site import file as site_file
@@ -60,9 +61,13 @@ def _row(act: Act, account: list[str]) -> list[str]:
 
 def _of_all_accounts(since: str, at: str) -> tuple[list[tuple[str, Act]], int]:
     """Return what was done in each account, and of the whole site; what every account says of the site counts once."""
-    told, code = of_all_accounts("actions", "--json", "--since", since)
+    acts_of, code = documents_of_all_accounts(_acts, "actions", "--json", "--since", since)
     of_site = [each for each in log.recorded(site_file.load().shared_acts) if each.at >= at]
     found = [("", each) for each in of_site]
-    for account, out in told.items():
-        found += [(account, act) for act in (Act(**each) for each in json.loads(out)) if act not in of_site]
+    for account, mine in acts_of.items():
+        found += [(account, act) for act in mine if act not in of_site]
     return sorted(found, key=lambda each: each[1].at), code
+
+
+def _acts(found: Any) -> list[Act]:
+    return [Act(moment(each["at"]), *(text(each[name], log.LONGEST) for name in Act._fields[1:])) for each in found]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from jim.cli.text import escaped
 from jim.errors import BadRequest
+from jim.reading.summaries import ODD
 from jim.site import file as site_file
+
+T = TypeVar("T")
 
 
 def of_all_accounts(*words: str) -> tuple[dict[str, str], int]:
@@ -24,6 +30,22 @@ def of_all_accounts(*words: str) -> tuple[dict[str, str], int]:
         if answer.code:
             complain(f"{name}: {answer.facts()}")
     return {name: answer.out for name, answer in told if answer.code == 0}, int(any(each.code for _, each in told))
+
+
+def documents_of_all_accounts(read: Callable[[Any], T], *words: str) -> tuple[dict[str, T], int]:
+    """Return what a verb prints as JSON for each account, read by a function, and the exit code.
+
+    The process of an account prints what the account likes: an answer that makes no sense hides no other.
+    """
+    answers, code = of_all_accounts(*words)
+    documents = dict[str, T]()
+    for name, answer in answers.items():
+        try:
+            documents[name] = read(json.loads(answer))
+        except ODD as error:
+            complain(f"{name}: the answer of its `jim {words[0]}` makes no sense: {str(error)[:200]}")
+            code = 1
+    return documents, code
 
 
 def complain(words: str) -> None:

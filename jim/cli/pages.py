@@ -18,6 +18,7 @@ from jim.cli.table import table
 from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.keeper.waking import ring
+from jim.log_lines import OneLine
 from jim.reading.accounts import Accounts
 from jim.reading.view import refuse_local_job
 from jim.site import file as site_file
@@ -103,7 +104,8 @@ def _log(*, whole: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     if not whole:
         handler.addFilter(lambda line: line.levelno >= (logging.WARNING if line.name[:4] == "jim." else logging.ERROR))
-    logging.basicConfig(level=logging.INFO if whole else logging.WARNING, handlers=[handler], format="%(message)s")
+    handler.setFormatter(OneLine("%(message)s"))
+    logging.basicConfig(level=logging.INFO if whole else logging.WARNING, handlers=[handler])
 
 
 def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:

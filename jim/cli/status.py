@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator, Sequence
 
-from jim.cli.every_account import of_all_accounts
+from jim.cli.every_account import documents_of_all_accounts, of_all_accounts
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json, with_local_times
 from jim.errors import BadRequest
@@ -91,13 +90,13 @@ def _of_all_accounts(arguments: argparse.Namespace) -> int:
     """Print the grid jobs of each account."""
     if arguments.ids:
         raise BadRequest("--all takes no grid jobs: say `jim status --account NAME G`")
-    told, code = of_all_accounts("status", *(["--json"] if arguments.json else []))
     if arguments.json:
-        good = ((name, json.loads(out)) for name, out in told.items())
-        say_json([{"account": name} | record for name, records in good for record in records])
-    else:
-        for name, out in told.items():
-            say(f"== {name}\n{out}")
+        records, code = documents_of_all_accounts(lambda found: [dict(each) for each in found], "status", "--json")
+        say_json([{**record, "account": name} for name, mine in records.items() for record in mine])
+        return code
+    answers, code = of_all_accounts("status")
+    for name, answer in answers.items():
+        say(f"== {name}\n{answer}")
     return code
 
 

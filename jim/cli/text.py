@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from jim.errors import plain as plain  # for whoever prints
+
 if TYPE_CHECKING:
     from jim.admin.finding import Finding
 
@@ -64,19 +66,9 @@ def _words(text: str, width: int) -> Iterator[str]:
         yield from [word] if width_of(word) <= width else word.split()
 
 
-def plain(text: object) -> str:
-    """Return text as one line that no terminal interprets as a command; escape what is not printable."""
-    words = str(text)
-    return words if words.isprintable() else "".join(map(_plain_character, words))
-
-
 def escaped(text: object) -> str:
     """Like `plain`, for several lines."""
     return "\n".join(plain(line.expandtabs()) for line in str(text).split("\n"))
-
-
-def _plain_character(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def say(text: object = "", head: str = "", margin: str | None = None, stream: TextIO | None = None) -> None:

@@ -10,7 +10,7 @@ from jim.cli.arguments import whole_number
 from jim.cli.text import say
 from jim.doors.inbox import slices_of
 from jim.doors.target import Target
-from jim.errors import BadRequest
+from jim.errors import BadRequest, require_line
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any target is unknown."""
     verb, view = arguments.verb, look()
-    more: dict[str, Any] = {"to": arguments.to, "reason": arguments.reason} if verb == Verb.FORCE else {}
+    more: dict[str, Any] = {"to": arguments.to, "reason": require_line(arguments.reason)} if verb == Verb.FORCE else {}
     if verb == Verb.RETRY:
         more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
     targets = dict.fromkeys(_chosen(view, arguments) if verb in FOR_MANY else arguments.targets)

@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import is_whole, read_exit_record
-from jim.files import cut, missed, passes
+from jim.files import missed, passes
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import alike, judging, publishing
 from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.keeper.rejecting import Why
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.workdir.submission import is_seen, submission_directory
 
@@ -40,6 +42,7 @@ class TakingSpool:
 
     def __call__(self, keeper: Keeper) -> None:
         """Take in the spool; if more has arrived than is taken in at once, again before the next round."""
+        keeper.rejected.tell(keeper.site.work, keeper.clock.boot())
         most = min(AT_ONCE, self._allowance.now(keeper.clock.boot()))
         reports, published = take_spool(keeper, most)
         self._allowance.spend(published)
@@ -78,8 +81,10 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
     for arrival, then in zip(arrivals, taken, strict=True):
         if isinstance(then, Exception):
             say_that_it_is_left(keeper, arrival.path, then)
+        elif then:
+            _put_aside(keeper, arrival, Why.PUBLICATION, then)
         else:
-            (_remove if then is publishing.Then.REMOVE else _put_aside)(keeper, arrival)
+            _remove(keeper, arrival)
     return len(arrivals)
 
 
@@ -132,7 +137,7 @@ def _arrivals(keeper: Keeper, publications: int) -> list[Arrival]:
                     raise
                 continue
             if not name or name[2] not in keeper.hold.instances or not stat.S_ISREG(about.st_mode):
-                _reject(keeper, Path(entry.path))
+                _reject(keeper, Path(entry.path), Why.NAME)
                 continue
             key = (int(name[3]), int(name[4]), int(name[5]))
             found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
@@ -159,22 +164,17 @@ def _remove(keeper: Keeper, arrival: Arrival) -> None:
         aside.unlink()
 
 
-def _reject(keeper: Keeper, path: Path) -> None:
+def _reject(keeper: Keeper, path: Path, why: Why, words: str = "") -> None:
     """Move an unusable file out of the spool, to where people can look at it."""
-    name = f"{os.urandom(4).hex()}-{cut(path.name)}"
     try:
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)  # a directory without permissions cannot be moved
-        path.rename(keeper.site.work / "rejected" / name)
+        keeper.rejected.put_aside(keeper.site.work, path, keeper.workers.start)
     except OSError as error:
-        if keeper.workers.pace(("rejected", path.name)):
-            log.warning("spool: %r is not a valid report of a wrapper, and cannot be moved away: %s", path.name, error)
-        return
-    log.warning("spool: %r is not a valid report of a wrapper; moved to %s", path.name, keeper.site.work / "rejected")
+        why, words = Why.STAYS, str(error)
+    keeper.rejected.note(why, path.name, words, keeper.clock.boot())
 
 
-def _put_aside(keeper: Keeper, arrival: Arrival) -> None:
-    _reject(keeper, arrival.path)
+def _put_aside(keeper: Keeper, arrival: Arrival, why: Why = Why.CONTENT, words: str = "") -> None:
+    _reject(keeper, arrival.path, why, words)
 
 
 def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None] | None:
@@ -189,8 +189,7 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
         if missed(error) or _is_put_off(keeper, arrival, error):
             say_that_it_is_left(keeper, arrival.path, error)
             return None
-        log.warning("spool: %s: %s", arrival.path.name, error)
-        return _put_aside
+        return partial(_put_aside, words=str(error))
     return _remove
 
 

@@ -10,6 +10,7 @@ from jim.clock import Clock
 from jim.idealizer.health import Health, work
 from jim.keeper.doubts import Doubts
 from jim.keeper.looks import Looks
+from jim.keeper.rejecting import Rejected
 from jim.keeper.workers import Workers
 from jim.site.file import Site
 
@@ -71,6 +72,7 @@ class Keeper:
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     hosts: Hosts = field(default_factory=Hosts)
+    rejected: Rejected = field(default_factory=Rejected)
     away: dict[Path, float] = field(default_factory=dict)  # since when directories of the work directory are away
     spoilt: dict[int, Spoilt] = field(default_factory=dict)  # grid jobs that no tar can be made of as they are
     left_out: dict[int, set[int]] = field(default_factory=dict)  # local jobs whose lost outputs are kept elsewhere

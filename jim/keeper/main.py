@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from jim.clock import Clock
-from jim.errors import BadSite, JimError
+from jim.errors import BadSite, JimError, plain
 from jim.keeper.waking import lacking, require_libraries
 from jim.model import KEEPER_ENDS
 from jim.site.whose import require_own
@@ -21,7 +21,7 @@ from jim.site.whose import require_own
 
 def _last_words(state: Path, error: JimError) -> JimError:
     """Log why a keeper cannot start, as nobody sees its stderr; once, as polls try again and again."""
-    words = f" CRITICAL {__name__} {KEEPER_ENDS}{error}\n".encode()
+    words = f" CRITICAL {__name__} {KEEPER_ENDS}{plain(error)}\n".encode()
     with (state / "keeper.log").open("ab+") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
         if log.read() != words:

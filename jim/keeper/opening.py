@@ -23,6 +23,7 @@ from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
+from jim.log_lines import OneLine
 from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
@@ -143,7 +144,9 @@ def start_log(site: Site, *, foreground: bool) -> None:
         handlers.append(logging.StreamHandler(sys.stderr))
     form = "%(asctime)s %(levelname)s %(name)s %(message)s"
     logging.raiseExceptions = False  # a full disk must not stop work that needs no log
-    logging.basicConfig(level=logging.INFO, handlers=handlers, format=form)
+    for each in handlers:
+        each.setFormatter(OneLine(form))
+    logging.basicConfig(level=logging.INFO, handlers=handlers)
     sys.excepthook = _last_words
 
 

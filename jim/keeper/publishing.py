@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from enum import Enum
 
 from jim.clock import age_seconds
 from jim.errors import JimError, StoreError
@@ -21,14 +20,9 @@ log = logging.getLogger(__name__)
 A_SECOND = 2000  # publications of one state directory
 
 
-class Then(Enum):
-    """What to do with the file of a publication."""
-
-    REMOVE = "remove"
-    PUT_ASIDE = "put aside"
-
-
-Taken = Then | Exception  # an error: the file cannot be read at the moment, and stays
+# What becomes of the file of a publication. Empty: it is removed. Words: it is put aside, for that reason. An error: it
+# cannot be read at the moment, and stays.
+Taken = str | Exception
 
 
 class OverLimit(JimError):
@@ -68,17 +62,16 @@ def _take(keeper: Keeper, arrival: Arrival, by: Publisher | None, *, ended: bool
         raise
     except (JimError, OSError, ValueError) as error:
         return error if missed(error) else _refuse(keeper, arrival, by, error)
-    return Then.REMOVE
+    return ""
 
 
-def _refuse(keeper: Keeper, arrival: Arrival, by: Publisher | None, error: Exception) -> Then:
+def _refuse(keeper: Keeper, arrival: Arrival, by: Publisher | None, error: Exception) -> str:
     """Count a publication that is refused. Of a grid job that was removed, and over the limits, nothing is kept."""
     if by is not None:
         keeper.store.count_refused(by.grid, by.n, refused=1)
     if isinstance(error, OverLimit) or (by is None and keeper.store.removed_at(arrival.key[0])):
-        return Then.REMOVE
-    log.warning("spool: %s: %s", arrival.path.name, error)
-    return Then.PUT_ASIDE
+        return ""
+    return str(error)
 
 
 def _publish(keeper: Keeper, arrival: Arrival, by: Publisher, *, late: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from operator import index
 from typing import Any
 
-from jim.errors import JimError, StoreError, UnknownJob
+from jim.errors import JimError, StoreError, UnknownJob, plain
 from jim.evidence.transitions import (
     FAMILY_VERBS,
     NotPossible,
@@ -143,7 +143,7 @@ def _release(keeper: Keeper, grid: int) -> None:
 
 def _force(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
     """Set local jobs to failed or completed, whatever the evidence shows."""
-    to, reason = State(content["to"]), content.get("reason") or "no reason given"
+    to, reason = State(content["to"]), plain(content.get("reason") or "no reason given")
     changed = [each for each in chosen(keeper.store, job.id, slices) if each.state is not to]
     for each in changed:
         if wrong := not_forced({each.state}, to):

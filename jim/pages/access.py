@@ -83,21 +83,19 @@ class Access:
         """Return the cookie's name, with the port: browsers send cookies to every port of a host."""
         return f"jim-{self.port}"
 
+    def owner(self, address: str, port: int) -> int | None:
+        """Return the uid at the other end of a connection; None if there is none to be found."""
+        return self.peer(address, port, "127.0.0.1", self.port)
+
     def is_own_peer(self, environ: Mapping[str, object]) -> bool:
         """Tell whether the other end of the connection belongs to this account."""
         # A connection keeps its owner, and a search of the kernel's table takes milliseconds.
-        connection = getattr(environ.get(CONNECTION), "__self__", None)
-        owner = getattr(connection, "owner", None)
-        if owner is None:
-            owner = self._owner(environ)
-            if connection is not None:
-                connection.owner = owner
-        return owner == self.uid
+        owner = getattr(getattr(environ.get(CONNECTION), "__self__", None), "owner", None)
+        return (self._owner(environ) if owner is None else owner) == self.uid
 
     def _owner(self, environ: Mapping[str, object]) -> int | None:
         try:
-            address, port = str(environ["REMOTE_ADDR"]), int(str(environ["REMOTE_PORT"]))
-            return self.peer(address, port, "127.0.0.1", self.port)
+            return self.owner(str(environ["REMOTE_ADDR"]), int(str(environ["REMOTE_PORT"])))
         except (KeyError, ValueError):
             return None
 

@@ -7,12 +7,13 @@ import secrets
 import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from flask import Response, g, redirect, request
 from werkzeug.exceptions import NotFound
 
 from jim.doors.inbox import account
+from jim.errors import JimError
 from jim.jobs import Journal, public
 from jim.pages.access import NOBODY, Access, Rates
 from jim.pages.proxied import Proxied
@@ -24,6 +25,7 @@ LASTING = "lasting-"  # begins the name of a session that a long-lived token has
 OPEN = "healthz"  # the one endpoint that needs no session
 DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # browsers leave some out, logs and terminals obey others
 LONGEST_LINE = 8 * 1024
 UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
 UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes"}
@@ -46,18 +48,28 @@ class Known(NamedTuple):
 def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | None:
     """Admit only whom the site allows; refuse all other requests."""
     g.began, g.client, g.role, g.who, g.root = time.monotonic(), NOBODY, Role.SEE, "", ""
-    _require_sound(access)
-    known = _known(access, tokens)
+    g.counted = NOBODY  # whose limit a refused request counts for
+    try:
+        _require_sound(access)
+        known = _known(access, tokens)
+    except JimError:
+        _require_calm(rates, g.counted)
+        raise
     role = known.role if access.controls or known.role is not Role.CONTROL else Role.LOOK
     g.client, g.role, g.who, g.fresh = known.client, role, known.who, known.fresh
-    if not rates.take(g.client):
-        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
+    _require_calm(rates, g.client)
     token = request.args.get("token")
     if token is not None and request.endpoint != OPEN:
         return _with_token(access, tokens, token)
     if g.client == NOBODY and request.endpoint != OPEN:
         raise _unknown(access)
     return None
+
+
+def _require_calm(rates: Rates, client: str) -> None:
+    """Refuse a client that asks too often; what is refused for another reason counts, too."""
+    if not rates.take(client):
+        raise Refused(429, "too many requests; wait a second", **{"Retry-After": "1"})
 
 
 def _unknown(access: Access | Proxied) -> Refused:
@@ -75,6 +87,8 @@ def _require_sound(access: Access | Proxied) -> None:
     _require_method()
     if len(request.full_path) > LONGEST_LINE:
         raise Refused(414, "this address is too long")
+    if CONTROL.search(request.path):
+        raise Refused(400, "an address has no control characters")
     if not access.is_own_host(_header("Host")):
         raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
     if not access.is_own_peer(request.environ):
@@ -112,6 +126,7 @@ def _user(access: Proxied) -> Known:
     """Return the user whom the web server names, and the role that the site file gives."""
     user, role = access.user(_header)
     if role is None and user != NOBODY and request.endpoint != OPEN:
+        g.counted = f"user {user}"
         raise Refused(403, f"{user} has no role here: the site file names those who have one, in [pages]")
     return Known(f"user {user}", role or Role.SEE, user) if user else Known()
 
@@ -126,8 +141,8 @@ def _with_token(access: Access | Proxied, tokens: Tokens, secret: str) -> Respon
     if not cookie and not g.client:
         raise Refused(401, "this address was used before: start `jim pages` again for a new one")
     rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
-    where = f"{request.path}{f'?{urlencode(rest)}' if rest else ''}"
-    response: Any = redirect(f"{g.root}{'/' if ELSEWHERE.match(where) else where}", 303)
+    path = "/" if ELSEWHERE.match(request.path) else quote(request.path)
+    response: Any = redirect(f"{g.root}{path}{f'?{urlencode(rest)}' if rest else ''}", 303)
     if cookie:
         response.set_cookie(access.cookie, cookie, max_age=30 * 86_400, httponly=True, samesite="Strict")
     return response  # type: ignore[no-any-return]

@@ -105,8 +105,12 @@ class Proxied:
     def user(self, header: Header) -> tuple[str, Role | None]:
         """Return the user that the web server names, and the role; several users in one header are refused."""
         settings, user = self.settings, header(self.settings.user_header).strip()
-        if "," in user or len(user) > LONGEST_USER:
+        if "," in user or len(user) > LONGEST_USER or not user.isprintable():
             raise BadRequest(f"{settings.user_header} must name one user")
+        if user == "*" or user.startswith("@"):  # the site file means everybody by that, or a group
+            raise BadRequest(
+                f"{settings.user_header} names no user: in the site file, {user[:80]!r} means more than one"
+            )
         if not user:
             return NOBODY, None
         groups = (f"@{each.strip()}" for each in header(settings.groups_header).split(",") if each.strip())

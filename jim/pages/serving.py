@@ -6,11 +6,13 @@ import ctypes
 import getpass
 import os
 import socket
+import struct
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ from jim.site.file import Site
 
 THREADS = 8
 CONNECTIONS = 1_000
+MOST_OWN = 32  # connections of the account itself, over TCP
+RESET = struct.pack("ii", 1, 0)  # of SO_LINGER: leave nothing of a closed connection in the kernel's table
 IDLE_SECONDS = 60  # after so long without progress a connection is closed
 M_ARENA_MAX = -8  # of mallopt, in malloc.h
 SEND_SECONDS = 10.0  # the longest time for a request to arrive
@@ -62,7 +66,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection with a time limit for requests: one sent byte by byte could keep its place for ever."""
 
     task_class, parser_class = Task, Parser
-    owner: int | None = None  # the uid at the other end, once looked up
+    owner: int | None = None  # the uid at the other end of a connection over TCP
 
     def __init__(self, *told: Any, **more: Any) -> None:
         self._begun = time.monotonic()
@@ -182,8 +186,32 @@ def _serving(listener: socket.socket, pages: Pages) -> Serving:
         ident="jim",
         clear_untrusted_proxy_headers=not proxied,  # over TCP anybody could have sent them
     )
-    server.channel_class = _channel(pages.access) if isinstance(pages.access, Proxied) else Channel
-    return Serving(server, pages.access)
+    access = pages.access
+    server.channel_class = _channel(access) if isinstance(access, Proxied) else partial(_accepted, access)
+    return Serving(server, access)
+
+
+def _accepted(
+    access: Access, server: Any, connection: socket.socket, address: tuple[str, int], *more: Any, **named: Any
+) -> None:
+    """Keep a connection of this account; close one of anybody else before it takes a place or a thread."""
+    owner = access.owner(*address)
+    if owner == access.uid and _has_room(server):
+        Channel(server, connection, address, *more, **named).owner = owner
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    connection.close()
+
+
+def _has_room(server: Any) -> bool:
+    """Tell whether there is a place for one more connection; the one that has been idle longest gives its place."""
+    there = [each for each in server.active_channels.values() if not each.will_close]
+    if len(there) < MOST_OWN:
+        return True
+    idle = [each for each in there if not each.requests and not each.total_outbufs_len]
+    if idle:
+        min(idle, key=lambda each: float(each.last_activity)).will_close = True
+    return bool(idle)
 
 
 def _channel(access: Proxied) -> type[Channel]:

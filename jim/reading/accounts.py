@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jim.clock import Clock, age_seconds
 from jim.doors.inbox import account as own_name
 from jim.errors import JimError
-from jim.files import read_regular
 from jim.model import NOTHING, State
 from jim.reading.patience import Patience
+from jim.reading.summaries import ODD, summary
 from jim.site.file import Site
 
-# Errors while reading a file that another account, or another version of JIM, has written.
-ODD = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, JimError)
-LONGEST = 64 * 1024 * 1024  # bytes of a keeper's summary
 READ_SECONDS = 2.0
 AGAIN_SECONDS = 2.0
 NO_COUNTS: Mapping[State, int] = MappingProxyType({})
@@ -55,20 +49,6 @@ def published(site: Site, own: Path) -> Iterator[Path]:
     for place in sorted(places.iterdir()) if places.is_dir() else ():  # also those that this account may not read
         if place.is_dir() and not place.is_symlink():
             yield place / own.name
-
-
-def document(file: Path) -> dict[str, Any]:
-    """Read a file of another account, but no link to another place."""
-    found = json.loads(read_regular(file, LONGEST))
-    if not isinstance(found, dict):
-        raise TypeError(f"{file} is not a JSON object")
-    return found
-
-
-def moment(text: str) -> str:
-    """Return a time as written, if it is one."""
-    datetime.fromisoformat(text)
-    return text
 
 
 class Accounts:
@@ -115,14 +95,9 @@ def _version(file: Path) -> Version:
 def _account(name: str, file: Path) -> Account:
     """Read what an account publishes; whatever stands in the file, the others are shown."""
     try:
-        told = document(file)
-        grid_jobs, counts = Counter[str](), Counter[State]()
-        for job in told["jobs"]:
-            grid_jobs[str(job.get("status", ""))] += 1
-            counts.update({State(word): max(0, int(count)) for word, count in job["counts"].items()})
-        at, seen = moment(str(told["at"])), str(told.get("seen") or "")
-        return Account(name, at, seen and moment(seen), str(told["trouble"]), grid_jobs, counts)
+        told = summary(file)
     except OSError:
         raise
     except ODD as error:
         return Account(name, problem=f"what it publishes cannot be read: {str(error)[:200]}")
+    return Account(name, told.at, told.seen, told.trouble, told.grid_jobs, told.counts)

@@ -67,7 +67,7 @@ def _last_words(state: Path) -> str:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END_OF_LOG))
         last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
         if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
-            line: str = last[2].splitlines()[-1]
+            line: str = last[2].splitlines()[-1].strip()
             return line.partition(f" {KEEPER_ENDS}")[2] or line
     return ""
 

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,14 @@ from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 from jim.jobs import GridJob
 from jim.model import Step
+from jim.reading.summaries import ODD, moment
 from jim.reading.view import View
 from jim.site import drain, space
 from jim.site.settings import settings
 from jim.workdir import credentials
 
 LONGEST = 4 * 1024 * 1024
+REMOVED, LONGEST_NUMBER = ".removed", 20  # the keeper counts there what it has removed of a flood
 SOON_HOURS = 12
 MOST_ENDING = 50
 LEVELS = ("failed", "warning", "skipped", "ok")
@@ -81,10 +82,9 @@ class Found:
 
 def report(view: View, file: Path) -> Report | None:
     """Return the last result in a file; None if there is none that can be read."""
-    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, JimError, RecursionError):
+    with suppress(*ODD):
         told = json.loads(read_regular(file, LONGEST))
-        at = str(told["at"])
-        datetime.fromisoformat(at)
+        at = moment(told["at"])
         checks = [{name: str(value) for name, value in each.items()} for each in told["checks"]]
         checks.sort(key=lambda each: LEVELS.index(each["level"]))
         return Report(at, str(told.get("line", "")), checks)
@@ -95,11 +95,19 @@ def look_around(view: View) -> Found:
     """Find out what only files say."""
     rejected = None
     with suppress(OSError):
-        rejected = view.disk(lambda: len(os.listdir(view.site.work / "rejected")))  # noqa: PTH208 - names suffice
+        rejected = view.disk(lambda: _rejected(view.site.work / "rejected"))
     aside, barred = len(untaken.aside(view.site.state)), len(untaken.barred(view.site.state))
     places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
     return Found(rooms, rejected, aside, barred, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
+
+
+def _rejected(place: Path) -> int:
+    """Return how many files of wrappers made no sense: those that are there, and those that were removed."""
+    there = sum(not name.startswith(".") for name in os.listdir(place))  # noqa: PTH208 - names suffice
+    with suppress(OSError, ValueError, JimError):
+        return there + int(read_regular(place / REMOVED, LONGEST_NUMBER))
+    return there
 
 
 def _room(view: View, name: str, place: Path) -> Room:

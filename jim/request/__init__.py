@@ -15,6 +15,7 @@ from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, IN_WORDS, SPLITTING, Attribute, Handler, has_variable
 from jim.plugins import foreign
+from jim.trust import use
 
 LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
 STDIN = Path("-")  # read from stdin; paths in it are relative to the working directory, as if the file lay there
@@ -117,8 +118,8 @@ def handler_of(job_type: object, own: str = "") -> Handler:
         raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own), 'jim types')}", "job_type")
     if "." in job_type and not OWN_TYPE.search(place.with_suffix(".py").read_bytes()):
         raise BadRequest(f"{job_type!r} is no job type: its file has no line `HANDLER = …`", "job_type")
-    if "." in job_type and own not in sys.path:
-        sys.path.append(own)
+    if "." in job_type:
+        use(own)
     name = job_type if "." in job_type else f"jim.handlers.{job_type}"
     try:
         with foreign(f"cannot load {job_type!r}"):

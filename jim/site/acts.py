@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from jim.clock import seconds_of
 from jim.errors import JimError
 from jim.files import append_whole, open_regular
 
@@ -37,6 +38,8 @@ def recorded(file: Path) -> Iterator[Act]:
     """Yield what a log has; a line that makes no sense is left out."""
     with suppress(OSError, JimError), os.fdopen(open_regular(file), "r", errors="replace") as lines:
         for line in lines:
-            with suppress(ValueError, TypeError, KeyError):
+            with suppress(ValueError, TypeError, KeyError, RecursionError, ArithmeticError):
                 told = json.loads(line)
-                yield Act(*(str(told[name]) for name in Act._fields))
+                act = Act(*(str(told[name]) for name in Act._fields))
+                if seconds_of(act.at) is not None:
+                    yield act

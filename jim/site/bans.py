@@ -1,22 +1,29 @@
-"""Senders whose new grid jobs a site refuses, by DN or VO as their proxy claims them. What was taken in goes on."""
+"""Senders whose new grid jobs a site refuses, by DN or VO as their proxy claims them. What was taken in goes on.
+
+On a site of several accounts only root can read the list. Doors ask a second file for the names that they know.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, BadSite, JimError
 from jim.files import read_regular
 from jim.jobs import Sender, sender_of
-from jim.site import notices
+from jim.site import notices, sealed
 from jim.site.file import Site
 from jim.site.notices import Notice
 
 LONGEST, LONGEST_NAME = 4 * 1024 * 1024, 1000
 DN = r"/[^/=\s]+=.*"  # /C=…/O=…/CN=… for example
 VO = r"[^/=\s]+"
+# Errors while reading a file that was changed by hand, or is out of reach.
+ODD = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, JimError)
 
 
 class Banned(JimError):
@@ -29,12 +36,28 @@ def require_welcome(site: Site, sender: Mapping[str, Any]) -> None:
     if not claimed:
         return
     try:
-        there = banned(site)
+        there = _banned_of(site, claimed)
     except BadSite as error:
         raise Banned(f"the sender may be banned: {error}") from error
     for each in claimed:
         if each in there:
             raise Banned(words(each, there[each]))
+
+
+def _banned_of(site: Site, names: Sequence[str]) -> dict[str, Notice]:
+    """Return those of these names that are banned just now."""
+    file = _for_doors(site)
+    if not site.managed or not os.path.lexists(file):  # an older version wrote none
+        return banned(site)
+    try:
+        found = {name: notices.read(each) for name, each in sealed.told_of(file, names).items()}
+    except ODD as error:
+        raise _odd(file, error) from error
+    return {who: notice for who, notice in found.items() if notices.holds(notice)}
+
+
+def _for_doors(site: Site) -> Path:
+    return site.bans.with_name(".banned")
 
 
 def names_of(sender: Sender) -> list[str]:
@@ -49,10 +72,15 @@ def banned(site: Site) -> dict[str, Notice]:
         found = {str(each["who"]): notices.read(each) for each in told}
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError, TypeError, KeyError, JimError) as error:
-        odd = f"{site.bans} is there and cannot be read: {error}"
-        raise BadSite(f"{odd}; mend or remove it, and ban anew whom it named") from error
+    except PermissionError as error:
+        raise BadSite(f"{site.bans} is for root alone, who may say `jim site bans`") from error
+    except ODD as error:
+        raise _odd(site.bans, error) from error
     return {who: notice for who, notice in found.items() if notices.holds(notice)}
+
+
+def _odd(file: Path, error: Exception) -> BadSite:
+    return BadSite(f"{file} is there and cannot be read: {error}; mend or remove it, and ban anew whom it named")
 
 
 def words(who: str, notice: Notice) -> str:
@@ -90,5 +118,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 
 def _write(site: Site, those: Mapping[str, Notice]) -> None:
-    told = [{"who": who, **notice.told()} for who, notice in those.items()]
-    notices.write(site, site.bans, told)
+    told = {who: notice.told() for who, notice in those.items()}
+    if site.managed:
+        notices.write(site, _for_doors(site), sealed.seal(told))
+    notices.write(site, site.bans, [{"who": who, **each} for who, each in told.items()], 0o600)

@@ -7,9 +7,9 @@ import importlib
 import os
 import pwd
 import re
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from jim.model import Resources
 from jim.site import whose
 from jim.site.sections import QUEUES, Queue, checked, line_of, queues_in
 from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
+from jim.trust import Untrusted, settings_in, use
 
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
@@ -148,8 +149,11 @@ def load(state: str = "") -> Site:
 def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     """Read a whole site file; refuse anything unknown, with its place and the expected value."""
     try:
-        text = file.read_bytes().decode().removeprefix("\ufeff")  # a mark that some editors begin with
+        content = settings_in(file, *_owners(state, managed=managed))
+        text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
         tables = tomllib.loads(text)
+    except Untrusted as error:
+        raise BadSite(f"JIM does not obey the site file {error.filename}: {error.strerror}") from error
     except OSError as error:
         raise BadSite(f"cannot read the site file {file}: {in_words(error)}") from error
     except (ValueError, RecursionError) as error:
@@ -163,6 +167,13 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     for section, key, problem in _contradictions(site):
         raise BadSite(f"{file}:{line_of(text, section, key)}: {section}.{key}: {problem}")
     return site
+
+
+def _owners(state: Path, *, managed: bool) -> set[int]:
+    """Return who else than root may own a site file: whoever obeys it, and the account of the state directory."""
+    with suppress(OSError):  # it is not there yet
+        return {os.geteuid()} if managed else {os.geteuid(), state.stat().st_uid}
+    return {os.geteuid()}
 
 
 def _section(file: Path, text: str, name: str, table: Any) -> Any:
@@ -225,8 +236,7 @@ def check_system(site: Site) -> None:
             known = {each.stem for each in adapters.glob("[a-z]*.py")} - {"base"}
             raise BadSite(f"{place_of(site, 'system')}unknown batch system {system!r}{nearest(system, known)}")
         return
-    if own and own not in sys.path:
-        sys.path.append(own)
+    use(own)
     try:
         importlib.import_module(system).ADAPTER  # noqa: B018 - that it is there
     except (ImportError, AttributeError, SyntaxError) as error:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest, BadSite
-from jim.files import replace_durably
+from jim.errors import LONGEST_REASON, BadRequest, BadSite, require_line
+from jim.files import locked, replace_durably
 from jim.site.file import Site
 
-LONGEST_REASON = 500
 LAST = 253_402_300_799  # the end of the year 9999
 UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -48,10 +45,8 @@ class Notice(NamedTuple):
 
 def new(until: str, reason: str) -> Notice:
     """Return a notice that holds from now on, until a time that a person wrote; empty: for good."""
-    if len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise BadRequest(f"expected one line of at most {LONGEST_REASON} characters", "reason")
     now = time.time()
-    return Notice(now, _time(until, now) if until else math.inf, reason)
+    return Notice(now, _time(until, now) if until else math.inf, require_line(reason))
 
 
 def read(told: Any) -> Notice:
@@ -74,26 +69,26 @@ def holds(notice: Notice) -> bool:
     return time.time() < notice.until
 
 
-def write(site: Site, file: Path, content: Any) -> None:
-    """Write a file that all accounts may read."""
+def write(site: Site, file: Path, content: Any, mode: int = 0o644) -> None:
+    """Write a file that all accounts may read, unless the mode says otherwise."""
     try:
-        replace_durably(file, json.dumps(content).encode(), 0o644)
+        replace_durably(file, json.dumps(content).encode(), mode)
     except OSError as error:
         raise not_allowed(site, file, error) from error
 
 
 @contextmanager
 def alone(site: Site, file: Path) -> Iterator[None]:
-    """Let nobody else change such a file meanwhile."""
-    try:
-        place = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise not_allowed(site, file, error) from error
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
+    """Let nobody else change such a file meanwhile.
+
+    The lock is a file of its own that only its owner can open: whoever may read a file or a directory may also lock it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(file.with_name(".notices.lock" if site.managed else "notices.lock")))
+        except OSError as error:
+            raise not_allowed(site, file, error) from error
         yield
-    finally:
-        os.close(place)
 
 
 def not_allowed(site: Site, file: Path, error: OSError) -> BadSite:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from jim.errand import Errand
+from jim.errors import plain
 from jim.statusdb.outputs import another_fact
 from jim.statusdb.task_rows import ItemState, NewItem, Source, Task, TaskState
 from jim.tasks import pooling
@@ -142,7 +143,7 @@ def drop(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Give items up; what is on the way of them is not touched."""
     found = [keeper.store.item_named(task.id, name) for name in content["items"]]
     able = [each.id for each in found if each and _may_be_dropped(keeper, task, each.id)]
-    note = f"dropped: {content['reason']}"
+    note = f"dropped: {plain(content['reason'])}"
     keeper.store.move_items(task.id, able, ItemState.DROPPED, note=note)
     return f"{len(able)} of {len(found)} dropped"
 

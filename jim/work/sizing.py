@@ -19,7 +19,8 @@ TEST_EVENTS = 10
 SPECIAL = ("gpus", "constraint", "licences")  # batch systems differ in these
 FORMS = {
     "gpus": "expected a number from 1 to 999,999",
-    "constraint": "expected NAME or NAME=VALUE, several with commas; Slurm takes names only, and its own & | ! ( ) too",
+    "constraint": "expected NAME or NAME=VALUE, several with commas; Slurm takes names only, or its own & | ! ( ) "
+    "instead of commas",
     "licences": "expected NAME or NAME:COUNT, several with commas",
 }
 ANY = r"[\w.,:=@%+/-]*"  # what * in an allowed word stands for: nothing that a shell or a batch system reads otherwise

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from jim.splitting.errors import UnknownSplitter
 from jim.splitting.files_and_jobs import Settled, SplitJob, Stream
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
+from jim.trust import use
 
 LONGEST_NAME = 200
 NAMED = re.compile(rf"(?=.{{1,{LONGEST_NAME}}}$)[a-z]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
@@ -57,8 +57,7 @@ def find(name: object, own: str) -> Any:
         raise UnknownSplitter(
             "splitter", name, f"{file} is no splitter: it needs a class Parameters and a function split"
         )
-    if own not in sys.path:
-        sys.path.append(own)
+    use(own)
     with _guarded(f"cannot load the splitter {name!r}"):
         return importlib.import_module(str(name))
 

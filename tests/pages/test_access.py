@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
 
 import pytest
 
+from jim.cli import pages as cli_pages
 from jim.pages.access import BURST, Access, Large, Rates, key_of, uid_in, uid_of_peer
 from jim.pages.app import SECURITY
 from jim.pages.serving import serve
@@ -109,10 +111,38 @@ def test_another_token_is_none(ground: Ground, token: str) -> None:
     assert stranger.get("/jobs?token=f00d").status_code == 303, "and it does not use up the right one"
 
 
-def test_a_token_leads_nowhere_else(ground: Ground) -> None:
-    for path in ("//evil.example/?token=f00d", "/\\evil.example?token=f00d"):
-        answer = Person(ground, logged_in=False).get(path)
-        assert not answer.headers.get("Location", "/").startswith(("//", "/\\", "http://evil")), path
+@pytest.mark.parametrize(
+    ("path", "led_to"),
+    [
+        ("//evil.example/", "/"),
+        ("/\\evil.example", "/"),
+        ("/%5Cevil.example", "/"),
+        ("/%2Fevil.example/x", "/evil.example/x"),  # of the own host
+        ("/jobs/a%20b%3Fc%23d%25", "/jobs/a%20b%3Fc%23d%25"),
+        ("/jobs/1/0/output/stra%C3%9Fe", "/jobs/1/0/output/stra%C3%9Fe"),
+    ],
+)
+def test_a_token_leads_to_the_quoted_path_and_nowhere_else(ground: Ground, path: str, led_to: str) -> None:
+    answer = Person(ground, logged_in=False).get(f"{path}?token=f00d")
+    assert (answer.status_code, answer.headers["Location"]) == (303, led_to)
+
+
+@pytest.mark.parametrize("character", ["%00", "%09", "%0a", "%0d", "%0d%0aSet-Cookie:%20a=b", "%1b", "%7f", "%C2%85"])
+@pytest.mark.parametrize("path", ["/{}/evil.example/x", "/jobs{}", "/jobs/1/0/output/{}"])
+def test_an_address_with_control_characters_is_refused(ground: Ground, path: str, character: str) -> None:
+    """Browsers leave a tab out: `/%09/evil.example` would lead to another site."""
+    stranger = Person(ground, logged_in=False)
+    for query in ("", "?token=f00d"):
+        answer = stranger.get(path.format(character) + query)
+        assert (answer.status_code, answer.headers.get("Location")) == (400, None)
+    assert stranger.get("/jobs?token=f00d").status_code == 303, "and the token is not used up"
+
+
+def test_what_is_refused_counts_for_the_limit_of_requests(ground: Ground) -> None:
+    stranger = Person(ground, logged_in=False)
+    stranger.pages.rates = Rates(lambda: 0.0)
+    stranger.access.peer = lambda *_: 1001
+    assert [stranger.get("/jobs").status_code for _ in range(62)] == [403] * int(BURST) + [429] * 2
 
 
 def test_a_cookie_is_signed_for_its_port_and_ends() -> None:
@@ -198,3 +228,22 @@ def test_a_listener_is_on_loopback_and_says_how_to_reach_it(ground: Ground) -> N
         assert f"ssh -L {serving.port}:127.0.0.1:{serving.port} " in serving.tunnel
     finally:
         serving.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/jobs/1%0aGET%20/jobs/1/control/cancel/do%20303%201%20ms%20root", "/x%E2%80%AEy", "/x%0d", "/x%1b[2Jy"]
+)
+def test_nobody_forges_lines_of_the_log(
+    ground: Ground, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    person = Person(ground)
+    monkeypatch.setattr(logging, "basicConfig", lambda **given: lines.extend(given["handlers"]))
+    lines = list[logging.Handler]()
+    cli_pages._log(whole=True)
+    (handler,) = lines
+    with caplog.at_level(logging.INFO):
+        for method in ("GET", "GET\nforged"):
+            person.client.open(path, method=method)
+    assert len(caplog.records) >= 2
+    for record in caplog.records:
+        assert handler.format(record).isprintable()

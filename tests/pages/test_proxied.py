@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from jim import cli
-from jim.errors import BadSite
+from jim.errors import BadRequest, BadSite
 from jim.pages.proxied import Proxied, secret_of
 from jim.pages.serving import Serving, serve_at
 from jim.pages.tokens import Role
@@ -78,12 +78,20 @@ def test_88_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> 
         ("carol", "", 200, False),
         ("dave", "other,physics", 200, False),
         ("eve", "phys", 403, False),
-        ("@ops", "", 200, True),  # a web server names no such user
+        ("@ops", "", 400, False),  # a group is no user
     ):
         assert asking.status("/jobs/1", X__Remote__User=user, X__Remote__Groups=groups) == status, user
         assert ("s3cr3t" in asking.content) == sees, user
     assert asking.status("/site", X__Remote__User="carol") == 404
     assert asking.status("/site", X__Remote__User="alice") == 200
+
+
+@pytest.mark.parametrize("user", ["@shift", "@physics", "*", "@", " @shift ", "dan\x7f"])
+def test_88_a_user_has_no_role_of_a_group_by_its_name(user: str) -> None:
+    """In the site file, `@shift` is a group, and `*` everybody."""
+    settings = SETTINGS._replace(look=("*", "@ops"))
+    with pytest.raises(BadRequest, match=r"^X-Remote-User (names no user|must name one user)"):
+        Proxied(settings).user({"X-Remote-User": user}.get)  # type: ignore[arg-type]
 
 
 def test_37_without_a_user_or_with_two_nobody_is_let_in(asking: Asking) -> None:

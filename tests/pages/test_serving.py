@@ -87,6 +87,48 @@ def test_36_the_kernel_is_asked_once_for_a_connection_and_anew_for_the_next(serv
     other.connection.close()
 
 
+def _is_closed(port: int) -> bool:
+    """Tell whether a new connection is closed, before anything was sent."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_36_a_connection_of_another_account_is_closed_at_once(served: Serving, reader: Reader) -> None:
+    """It could otherwise take the places and threads of the pages."""
+    own, ask = os.getuid(), served.access.peer
+    for owner in (own + 1, None):
+        served.access.peer = lambda *_, owner=owner: owner
+        assert _is_closed(served.port)
+        assert reader.get("/jobs").status == 200
+    served.access.peer = ask
+    assert len(served.server.active_channels) == 1
+
+
+def test_36_the_account_itself_has_a_bounded_number_of_connections(
+    served: Serving, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_OWN", 4)
+    idle = [Reader(served) for _ in range(3)]
+    assert [each.get("/healthz").status for each in idle] == [200] * 3
+    assert reader.get("/jobs").status == 200
+    late = Reader(served)
+    assert late.get("/healthz").status == 200, "the connection that was idle longest has made room"
+    assert idle[0].connection.sock.recv(1) == b""
+    assert reader.get("/jobs").status == 200
+    for each in served.server.active_channels.values():
+        each.requests.append(None)  # all are at work
+    try:
+        assert _is_closed(served.port)
+    finally:
+        for each in served.server.active_channels.values():
+            each.requests.clear()
+    for each in (*idle, late):
+        each.connection.close()
+
+
 def test_25_a_poll_without_news_keeps_its_connection(ground: Ground, served: Serving, reader: Reader) -> None:
     ground.add(1, 3, 60)
     tag = reader.get("/jobs/1").headers["ETag"]

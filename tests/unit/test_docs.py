@@ -34,7 +34,12 @@ from jim.tasks import file as task_file
 from jim.tasks.hints import hints
 from tests.documents import HOME, blocks, code, indented, text_of
 
-PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md")))]
+PAGES = [
+    "README.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    *(f"docs/{path.name}" for path in sorted((HOME / "docs").glob("*.md"))),
+]
 FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench"
 INVENTED = {"handlers/neutrinos.py"}  # what readers are told to make themselves
 JOB_TYPES = {path.stem for path in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}

@@ -13,7 +13,7 @@ import pytest
 from jim import files
 from jim.database import first_column, opened
 from jim.errors import JimError
-from jim.files import cut, locked, missed, open_to_all, passes, patiently, put_once, read_regular, replace, resolved
+from jim.files import cut, locked, missed, passes, patiently, put_once, read_regular, replace, resolved
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
@@ -74,14 +74,6 @@ def test_links_in_a_circle_are_an_error_and_a_missing_file_is_none(tmp_path):
 def test_which_errors_pass_and_which_prove_nothing(number, soon, gone):
     error = OSError(number, "x")
     assert (passes(error), missed(error)) == (soon, gone)
-
-
-def test_what_everybody_can_write_is_found_and_links_are_not_followed(tmp_path):
-    (tmp_path / "own").mkdir(mode=0o755)
-    (tmp_path / "own/open.py").touch()
-    (tmp_path / "own/open.py").chmod(0o666)
-    (tmp_path / "own/link").symlink_to(tmp_path / "own/open.py")
-    assert open_to_all(tmp_path / "own") == [tmp_path / "own/open.py"]
 
 
 def test_a_long_name_is_cut_in_bytes_not_in_letters():

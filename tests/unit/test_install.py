@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import stat
@@ -49,7 +50,7 @@ def source(tmp_path_factory):
     place.mkdir()
     for name in ("jim", "adapters", "handlers", "shell", "share", "packaging", "docs", "examples"):
         shutil.copytree(HOME / name, place / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Makefile", "README.md", "CHANGELOG.md", "LICENSE"):
+    for name in ("Makefile", "README.md", "SECURITY.md", "CHANGELOG.md", "LICENSE"):
         shutil.copy(HOME / name, place)
     (place / "jim/model.py").chmod(0o600)
     return place
@@ -125,8 +126,9 @@ def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
         assert stat.S_IMODE(file.stat().st_mode) in (0o644, 0o755), file
         assert os.fsencode(into) not in file.read_bytes(), file
     assert (below / "bin/jim-poll").read_text() == '#!/bin/sh\nexec "/opt/a b/libexec/jim/shell/jim-poll" "$@"\n'
-    unit = (below / "lib/systemd/system/jim-keepers.service").read_text()
+    unit = (below / "lib/systemd/system/jim-keeper@.service").read_text()
     assert '\nExecStart="/opt/a b/bin/jim" keeper --all\n' in unit
+    assert (below / "lib/systemd/system/jim-keepers.service").is_file()
     pages = (below / "lib/systemd/system/jim-pages@.service").read_text()
     assert '\nExecStart="/opt/a b/bin/jim" pages --socket /run/jim-pages-%i/socket\n' in pages
     whole = (below / "lib/systemd/system/jim-pages-site@.service").read_text()
@@ -175,7 +177,7 @@ def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, w
         assert install() == (".3", {".1", ".2", ".3"})  # the one before is kept for who is in a door just now
         assert install() == (".4", {".1", ".3", ".4"})
         refused = make(small, "uninstall", PREFIX=prefix)
-        told = f"JIM is in use by processes {keeper.pid} (keepers end by: jim keeper --end --all; "
+        told = f"JIM is in use by {keeper.pid} ({pwd.getpwuid(os.getuid()).pw_name}: sleep 60); keepers end by: "
         assert told in refused.stderr
     finally:
         keeper.kill()

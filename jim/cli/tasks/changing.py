@@ -16,7 +16,7 @@ from jim.cli.tasks.told import told
 from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
-from jim.errors import BadRequest
+from jim.errors import BadRequest, require_line
 from jim.reading.task_effects import after_others
 from jim.reading.tasks import named
 from jim.reading.view import View, add_json, look
@@ -229,7 +229,7 @@ def _of_pool(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
         return {} if arguments.group is None else {"group": arguments.group}
     names = list(arguments.items)
     if verb is TaskVerb.DROP:
-        return {"items": names, "reason": arguments.reason}
+        return {"items": names, "reason": require_line(arguments.reason)}
     if arguments.list:
         try:
             lines = arguments.list.read_text().splitlines()

@@ -12,7 +12,7 @@ from flask import Flask, Response, g, redirect, request
 from werkzeug.datastructures import MultiDict
 
 from jim.doors import inbox
-from jim.errors import BadRequest
+from jim.errors import LONGEST_REASON, BadRequest
 from jim.evidence.transitions import FORCED_FROM
 from jim.model import MOST_PRIORITY, Verb
 from jim.pages.addresses import in_full
@@ -36,7 +36,7 @@ NEEDED = {Verb.FORCE: ("n", "to", "reason"), Verb.PRIORITY: ("priority",)}
 OF_FORM = ("form", "shown")
 SLICES = re.compile(r"\d{1,8}(-\d{1,8})?(,\d{1,8}(-\d{1,8})?)*", re.ASCII)
 NUMBER = re.compile(r"-?\d{1,8}", re.ASCII)
-LONGEST, MOST = 500, 10_000_000
+MOST = 10_000_000
 AGAIN = "Meanwhile the numbers have grown, so nothing was done. Look again:"
 
 
@@ -157,7 +157,7 @@ def _fits(name: str, value: str) -> bool:
         return bool(NUMBER.fullmatch(value)) and least <= int(value) <= most
     if name in ("to", "failed"):
         return value in (("yes",) if name == "failed" else {state.value for state in FORCED_FROM})
-    return len(value) <= LONGEST
+    return len(value) <= LONGEST_REASON and value.isprintable()
 
 
 def numbers(text: str) -> dict[str, int]:

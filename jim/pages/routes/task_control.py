@@ -11,12 +11,12 @@ from flask import Flask, Response, g, redirect, request
 from werkzeug.datastructures import MultiDict
 
 from jim.doors import inbox
-from jim.errors import BadRequest
+from jim.errors import LONGEST_REASON, BadRequest
 from jim.model import MOST_PRIORITY
 from jim.pages.addresses import in_full
 from jim.pages.admission import DOING, require_control
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
-from jim.pages.routes.control import AGAIN, LONGEST, NUMBER, OF_FORM, never_kept, numbers, require_own_form
+from jim.pages.routes.control import AGAIN, NUMBER, OF_FORM, never_kept, numbers, require_own_form
 from jim.pages.shown import visible
 from jim.reading.effects import grown
 from jim.reading.task_effects import OFFERED, TaskEffect, effect
@@ -137,7 +137,7 @@ def _fits(name: str, value: str) -> bool:
     if name in CHOICES:
         return value in CHOICES[name]
     if name in TEXTS:
-        return len(value) <= LONGEST
+        return len(value) <= LONGEST_REASON and value.isprintable()
     return bool(NUMBER.fullmatch(value)) and not unfit_number(SAID.get(name, name), int(value))
 
 

@@ -77,3 +77,15 @@ def test_root_does_not_serve_the_page(
     monkeypatch.setattr("jim.cli.pages.os.geteuid", lambda: 0)
     assert cli.main(["pages", "--site"]) == 2
     assert "run it as an account of it, not as root" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("odd", [{"at": "2026-01-31T11:59:00"}, {"jobs": [{"counts": {"running": float("inf")}}]}])
+def test_what_one_account_publishes_ends_the_page_of_no_other(whole: Person, odd: dict[str, object]) -> None:
+    accounts = whole.pages.accounts
+    assert accounts is not None
+    publish(accounts.site, "dora", summary(**odd))
+    for address in ("/", "/index.json", "/index.csv"):
+        assert whole.get(address).status_code == 200
+    told = {each["account"]: each["problem"] for each in whole.json("/index.json")["accounts"]}
+    assert not told["alice"]
+    assert told["dora"].startswith("what it publishes cannot be read: ")

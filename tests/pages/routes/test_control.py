@@ -209,6 +209,8 @@ def test_each_verb_leaves_the_wish_of_its_verb(grounded: Ground, boss: Person, p
         ("force?n=1&to=running&reason=x", 400),
         ("retry?max=0", 400),
         ("retry?reason=" + "x" * 501, 400),
+        ("force?n=10&to=completed&reason=a%0ab", 400),
+        ("retry?reason=%1b%5B2J", 400),
         ("resplit", 404),
         ("edit", 404),
     ],

@@ -82,7 +82,16 @@ def test_a_limit_has_no_second_way(system: str, constraint: str) -> None:
         submitted(system, Resources(constraint=constraint))
 
 
-@pytest.mark.parametrize("constraint", ["intel|amd", "[rack1|rack2]", "(ib&el9)|!old", "gpu*4"])
+@pytest.mark.parametrize(
+    "constraint", ["el9,intel|amd", "el9,(a)", "el9,a&b", "[rack1,rack2]", "a,b,", ",a", "a,,b", "a b"]
+)
+def test_names_with_commas_are_no_part_of_an_expression(constraint: str) -> None:
+    """`el9,intel|amd` became `el9&intel|amd`, by which Slurm sends a job to any node with amd."""
+    with pytest.raises(Refused):
+        submitted("slurm", Resources(constraint=constraint))
+
+
+@pytest.mark.parametrize("constraint", ["intel|amd", "[rack1|rack2]", "(ib&el9)|!old", "gpu*4", "!old"])
 def test_slurm_s_own_words_may_stand_between_features(constraint: str) -> None:
     assert f"--constraint={constraint}" in submitted("slurm", Resources(constraint=constraint))
 

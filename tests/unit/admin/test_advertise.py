@@ -11,7 +11,7 @@ from jim.adapters.capacity import Capacity, Room
 from jim.admin import advertise
 from jim.cli.advertise import classad
 from jim.idealizer.channel import Channel
-from jim.reading import accounts
+from jim.reading import summaries
 from jim.site import file as site_file
 from tests.cli_home import SetClock
 from tests.offering import CAPACITY, LONG, offering, summary
@@ -77,6 +77,8 @@ def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):
         "timeless": summary({"running": 1}, at="soon"),
         "deep": "[" * 100_000,
         "newer": summary({"running": 100, "unheard_of": 1}),
+        "endless": '{"at": "2026-01-31T11:59:00Z", "trouble": "", "jobs": [{"counts": {"running": 1e999}}]}',
+        "zoneless": summary({"running": 1}, at="2026-01-31T11:59:00"),
     }.items():
         (place / name).mkdir(parents=True)
         (place / name / "summary.json").write_text(text)
@@ -90,16 +92,16 @@ def test_all_accounts_of_a_managed_site_count(tmp_path, home, monkeypatch):
         (place / name / "site-test.json").write_text(json.dumps(tested))
     site = site_file.Site(state=tmp_path / "lib/root", managed=True)
 
-    def read_regular(path, limit, real=accounts.read_regular):
+    def read_regular(path, limit, real=summaries.read_regular):
         if path.parent.name == "private":  # root, who may run this, would be let in
             raise PermissionError(path)
         return real(path, limit)
 
-    monkeypatch.setattr(accounts, "read_regular", read_regular)
+    monkeypatch.setattr(summaries, "read_regular", read_regular)
     offered = advertise.offer(site, home.clock)
     assert (offered["grid_jobs"], offered["counts"]["running"], offered["counts"]["failed"]) == (2, 5, 1)
     assert (offered["trouble"], offered["changed"]) == ("slurm: down", "2026-01-31T11:59:00.000Z")
-    assert offered["unread"] == 8
+    assert offered["unread"] == 10
     assert offered["site_test"]["line"] == "mc"
 
 

@@ -107,7 +107,31 @@ def test_the_code_that_a_site_brings_is_looked_at(check, tmp_path, monkeypatch):
     assert (check()["handlers"].level, "'Executabel' is not defined" in check()["handlers"].said) == (FAILED, True)
     (own / "svsite/darts.py").chmod(0o666)
     found = check()["handlers"]
-    assert (found.level, found.said) == (WARNING, f"everybody can write to {own}/svsite/darts.py")
+    assert (found.level, found.said) == (FAILED, f"everybody can write to {own}/svsite/darts.py")
+    assert found.todo.startswith("JIM runs nothing of it: inspect the files, then run chmod o-w ")
+
+
+@pytest.mark.parametrize(
+    ("account", "said", "todo"),
+    [
+        (0, "root runs nothing of {0}, for not only root can change {0}/far.py", "sudo -u ACCOUNT jim site check"),
+        (
+            1000,
+            "{0}: no job type; not only root and this account can change {0}/far.py",
+            "make sure that you trust who",
+        ),
+    ],
+)
+def test_code_of_another_owner_is_a_warning_and_root_runs_none_of_it(check, tmp_path, monkeypatch, account, said, todo):
+    own = tmp_path / "own"
+    own.mkdir()
+    check()
+    (tmp_path / "state/site.toml").write_text(f'[site]\nhandlers = "{own}"\n')
+    monkeypatch.setattr("jim.admin.check.ROOT", os.geteuid() if account == 0 else -1)
+    monkeypatch.setattr("jim.admin.check.of_others", lambda place, whose: iter([place / "far.py"]))
+    found = check()["handlers"]
+    assert (found.level, found.said) == (WARNING, said.format(own))
+    assert found.todo.startswith(todo)
 
 
 def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):

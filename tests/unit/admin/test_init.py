@@ -38,6 +38,15 @@ def test_the_file_sets_what_was_found(tmp_path, jim_site, capsys):
     assert load().batch == SECTIONS["batch"]()
 
 
+def test_no_grid_job_runs_as_root(tmp_path, jim_site, monkeypatch):
+    """An account of uid 0, whatever its name, would give everybody at a gatekeeper the machine."""
+    monkeypatch.setattr("jim.admin.init.ROOT", ME.pw_uid)
+    with pytest.raises(BadSite, match=rf"^{ME.pw_name} is root, as whom no grid job may run"):
+        jim_site("init", "--account", ME.pw_name)
+    assert not (tmp_path / "etc").exists()
+    assert not (tmp_path / "var").exists()
+
+
 def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
     text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
     whole = re.sub(r"^# (?=\w+ = |\[queues)", "", text, flags=re.MULTILINE).replace("[site]\n", "[site]\n")

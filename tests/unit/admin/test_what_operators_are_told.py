@@ -79,8 +79,8 @@ def test_what_jim_needs_is_told():
 
 
 def test_the_unit_keeps_keepers_alive():
-    unit = (HERE / "share/systemd/jim-keepers.service").read_text()
-    assert "Type=oneshot\nExecStart=/opt/jim/shell/jim keeper --all\n" in unit
+    unit = (HERE / "share/systemd/jim-keeper@.service").read_text()
+    assert "Type=oneshot\nUser=%i\nExecStart=/opt/jim/shell/jim keeper --all\n" in unit
     for line in ("KillMode=process", "OOMPolicy=continue", "TasksMax=infinity"):
         assert f"\n{line}\n" in unit
     assert "\nOnCalendar=minutely\n" in (HERE / "share/systemd/jim-keepers.timer").read_text()

@@ -135,3 +135,33 @@ def test_each_verb_of_an_administrator_leaves_a_line(home, tmp_path, monkeypatch
     ]
     assert [each[0] for each in found][-2:] == ["pages token", "pages token --revoke"]
     assert home.site.acts.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_an_account_makes_of_its_answer_hides_no_other(home, monkeypatch):
+    answers = {
+        "ann": [Act("2026-01-31T12:00:00.000Z", "cancel", "1", "ann")._asdict()],
+        "bob": [Act("soon", "cancel", "1", "bob")._asdict()],
+        "cay": [Act(1e999, "cancel", "1", "cay")._asdict()],
+        "dan": {"at": 1},
+        "eve": [{"at": "2026-01-31T12:00:00.000Z"}],
+    }
+    texts = {name: json.dumps(answer) for name, answer in answers.items()} | {"fay": "no", "gil": "[" * 100_000}
+    site = home.site._replace(managed=True)
+    monkeypatch.setattr("jim.cli.actions.site_file.load", lambda: site)
+    monkeypatch.setattr("jim.cli.every_account.site_file.load", lambda: site)
+    monkeypatch.setattr("jim.cli.every_account.os.geteuid", lambda: 0)
+    monkeypatch.setattr("jim.site.accounts.for_each", lambda does, complain: [(name, does(name)) for name in texts])
+    monkeypatch.setattr("jim.site.accounts.run_as", lambda name, *_: Answer(("jim",), 0, texts[name], "", 0.1))
+    for verb in ("actions", "status"):
+        code, out, error = home.run(verb, "--all", "--json")
+        assert code == 1
+        assert json.loads(out)[0] == {**answers["ann"][0], "account": "ann"}
+        for name in ("fay", "gil"):
+            assert f"jim: {name}: the answer of its `jim {verb}` makes no sense: " in error
+    assert home.run("actions", "--all")[1].count("cancel") == 1
+
+
+def test_a_line_of_the_log_without_a_time_is_left_out(home):
+    for at in ("soon", "2026-01-31T12:00:01.000Z"):
+        acts.record(home.site.acts, Act(at, "site drain", "", "mc"))
+    assert home.out("actions", "--since", "2026-01-01").count("site drain") == 1

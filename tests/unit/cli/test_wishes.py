@@ -273,3 +273,12 @@ def test_nothing_has_failed_of_what_the_keeper_has_not_taken_yet(home, target):
     told = "no local job has failed or was killed so far; retry changes nothing"
     assert home.out("retry", target, "--max", "1") == f"{target}: {told}\n"
     assert inbox.names(home.site.state) == [inbox.request_name("k")]
+
+
+@pytest.mark.parametrize("reason", ["one\ntwo", "\x1b[2J", "x" * 501, "a\u2028b"])
+def test_a_reason_to_force_is_one_line(home, reason):
+    home.add()
+    code, out, error = home.run("force", "1.0", "failed", "--reason", reason)
+    assert (code, out) == (2, "")
+    assert error.startswith("jim: reason: expected one line of at most 500 characters")
+    assert not any(each.name.startswith("wish") for each in (home.site.state / "inbox").iterdir())

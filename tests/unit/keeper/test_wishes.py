@@ -242,12 +242,12 @@ def test_forcing_is_told_and_undone_in_the_tar(world):
     world.until(lambda: len(world.batch.tasks) == 4)
     end_all(world, 1, 0, 0, 0)
     inbox = world.site.state / "inbox"
-    wish = {"verb": "force", "target": "1.0", "to": "completed", "reason": "known noise", "by": "me"}
+    wish = {"verb": "force", "target": "1.0", "to": "completed", "reason": "known\nnoise", "by": "me"}
     (inbox / "wish-1").write_text(json.dumps(wish))
     world.go(1)
     world.until(lambda: world.finished(1))
     job = world.store.local_job(1, 0)
-    assert (job.state, job.witness, job.reason) == (State.COMPLETED, "user", "forced to be completed: known noise")
+    assert (job.state, job.witness, job.reason) == (State.COMPLETED, "user", r"forced to be completed: known\nnoise")
     assert world.store.grid_job(1).outcome == "completed"
     (inbox / "wish-2").write_text(json.dumps(wish | {"target": "1.1-2", "to": "failed"}))
     world.go(1)

@@ -50,8 +50,8 @@ def test_what_is_no_summary_is_named_and_hides_no_other(site: Site, tmp_path: Pa
 
 
 def test_a_file_is_read_again_only_after_a_change(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, document = [], accounts.document
-    monkeypatch.setattr(accounts, "document", lambda file: read.append(file) or document(file))
+    read, summary_of = [], accounts.summary
+    monkeypatch.setattr(accounts, "summary", lambda file: read.append(file) or summary_of(file))
     file = publish(site, "alice", summary())
     known = Accounts(site)
     assert known.all() == known.all()

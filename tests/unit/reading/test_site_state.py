@@ -1,6 +1,7 @@
 """The last check and test of a site are read from their files, failures first; the limits from its settings."""
 
 import json
+import shutil
 
 import pytest
 
@@ -31,7 +32,10 @@ def test_what_is_put_aside_is_counted_and_a_directory_that_is_away_is_unknown(vi
     (view.site.state / "inbox/.unreadable-wish-1").touch()
     (view.site.state / "inbox/wish-2").touch()
     assert (look_around(view).put_aside, look_around(view).rejected) == (1, 0)
-    (view.site.work / "rejected").rmdir()
+    (view.site.work / "rejected/.removed").write_text("1234\n")
+    (view.site.work / "rejected/ab-noise").touch()
+    assert look_around(view).rejected == 1235
+    shutil.rmtree(view.site.work / "rejected")
     assert look_around(view).rejected is None
 
 

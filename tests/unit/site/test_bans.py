@@ -65,7 +65,7 @@ def test_a_refusal_says_who_since_when_why_and_until_when(site):
     with pytest.raises(Banned) as refused:
         bans.require_welcome(site, sender(ANN, "/dzero"))
     assert str(refused.value) == f"the site has taken no new grid jobs of the VO dzero {told}"
-    assert site.bans.stat().st_mode & 0o777 == 0o644  # other accounts are to read it
+    assert site.bans.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_ban_ends_by_itself_or_by_hand_and_a_new_one_replaces_it(site, monkeypatch):
@@ -114,3 +114,96 @@ def test_a_pipe_in_place_of_the_file_holds_no_door(site):
 def test_the_file_of_a_managed_site_is_roots_and_counts_for_every_account(tmp_path):
     ours, theirs = (Site(state=tmp_path / name, managed=True) for name in ("mc", "cms"))
     assert ours.bans == theirs.bans == tmp_path / ".bans"
+
+
+# A site of several accounts: only root may read who is banned
+
+
+@pytest.fixture
+def managed(tmp_path, monkeypatch):
+    monkeypatch.setattr("jim.site.notices.time.time", lambda: NOW)
+    made = Site(state=tmp_path / "mc", managed=True)
+    make_state(made)
+    return made
+
+
+def hide(monkeypatch, site):
+    """Let the list be root's alone: the tests may be root's, who may read all."""
+
+    def read(path, limit, real=bans.read_regular):
+        if path == site.bans:
+            raise PermissionError(path)
+        return real(path, limit)
+
+    monkeypatch.setattr(bans, "read_regular", read)
+
+
+def test_doors_of_accounts_know_whom_root_has_banned_and_can_read_no_list(managed, monkeypatch):
+    bans.ban(managed, [EVE, "dzero"], "8h", "floods the queue")
+    assert managed.bans.stat().st_mode & 0o777 == 0o600
+    open_to_all = [each for each in managed.bans.parent.iterdir() if each.is_file() and each.stat().st_mode & 0o044]
+    assert [each.name for each in open_to_all] == [".banned"]
+    for secret in ("Eve", "dzero", "floods", "2026", str(NOW + 28_800)):
+        assert secret not in open_to_all[0].read_text()
+    hide(monkeypatch, managed)
+    bans.require_welcome(managed, sender(ANN, "/cdf"))
+    why = "floods the queue; it takes them again from 2026-01-31T20:00:00Z on"
+    with pytest.raises(Banned, match=why):
+        bans.require_welcome(managed, sender(EVE))
+    with pytest.raises(Banned, match=f"the VO dzero .*{why}"):
+        bans.require_welcome(managed, sender(ANN, "/cdf", "/dzero/mc"))
+    with pytest.raises(BadSite, match=r"\.bans is for root alone, who may say `jim site bans`"):
+        bans.banned(managed)
+    monkeypatch.setattr("jim.site.notices.time.time", lambda: NOW + 28_800)
+    bans.require_welcome(managed, sender(EVE))
+
+
+def test_what_doors_know_follows_the_list(managed, monkeypatch):
+    bans.ban(managed, [EVE])
+    before = (managed.bans.parent / ".banned").read_text()
+    bans.ban(managed, [ANN])
+    assert (
+        json.loads(before)["sealed"]
+        .keys()
+        .isdisjoint(json.loads((managed.bans.parent / ".banned").read_text())["sealed"])
+    ), "nobody can follow one name"
+    bans.unban(managed, [EVE])
+    hide(monkeypatch, managed)
+    bans.require_welcome(managed, sender(EVE))
+    with pytest.raises(Banned):
+        bans.require_welcome(managed, sender(ANN))
+
+
+def test_the_list_of_an_older_version_counts_until_root_changes_it(managed):
+    managed.bans.write_text(json.dumps([{"who": EVE, **Notice(NOW).told()}]))
+    with pytest.raises(Banned):
+        bans.require_welcome(managed, sender(EVE))
+    bans.ban(managed, [ANN])
+    for each in (EVE, ANN):
+        with pytest.raises(Banned):
+            bans.require_welcome(managed, sender(each))
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"salt": "x"}', '{"salt": "00", "sealed": 1}', "[" * 100_000])
+def test_what_doors_cannot_read_bans_all_who_have_a_proxy(managed, content):
+    bans.ban(managed, [EVE])
+    (managed.bans.parent / ".banned").write_text(content)
+    bans.require_welcome(managed, sender())
+    with pytest.raises(Banned, match=r"^the sender may be banned: .*\.banned is there and cannot be read"):
+        bans.require_welcome(managed, sender(ANN))
+
+
+def test_a_kill_between_the_two_files_lets_nobody_in(managed, monkeypatch):
+    """Doors are told first."""
+    write = bans.notices.write
+
+    def killed(site, file, *more):
+        if file == site.bans:
+            raise KeyboardInterrupt
+        write(site, file, *more)
+
+    monkeypatch.setattr(bans.notices, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        bans.ban(managed, [EVE])
+    with pytest.raises(Banned):
+        bans.require_welcome(managed, sender(EVE))

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import jim
 from jim.errors import JimError
 from jim.site import lock
 from jim.site.lock import FRESH_SECONDS, MISSED_SECONDS, Lock, alone, heart_beats, holder, runs
 from tests.cli_home import SetClock
+
+HOME = Path(jim.__file__).parent
 
 
 def test_only_one_keeper_gets_the_lock_and_its_pid_is_known(tmp_path):
@@ -77,3 +80,15 @@ def test_the_heart_of_a_killed_keeper_stops_as_soon_as_beats_are_missing(tmp_pat
     for lives in (f"{os.getpid()}\n", "1\n", ""):  # this process; one of another account; a pid that is not written yet
         (tmp_path / "keeper.lock").write_text(lives)
         assert heart_beats(tmp_path, SetClock())
+
+
+def test_locks_are_taken_only_on_files_that_no_stranger_can_open():
+    """Whoever may read a file may lock it. A new place that locks belongs into a directory of the account alone."""
+    places = {str(each.relative_to(HOME)) for each in HOME.rglob("*.py") if "flock(" in each.read_text()}
+    assert places == {
+        "admin/check.py",  # a temporary file of mode 0600
+        "admin/trial/leftovers.py",  # the state directory, mode 0700
+        "files.py",  # makes its files with mode 0600
+        "localbatch/area.py",  # below the state directory
+        "site/lock.py",  # likewise
+    }

@@ -1,11 +1,16 @@
 """What an administrator tells all doors of a site: until when, and why."""
 
+import fcntl
 import math
+import os
+from contextlib import ExitStack
 
 import pytest
 
 from jim.errors import BadRequest, BadSite
-from jim.site import notices
+from jim.files import locked
+from jim.plugins import within
+from jim.site import bans, notices
 from jim.site.file import Site
 from jim.site.notices import Notice
 
@@ -83,3 +88,35 @@ def test_a_time_that_no_calendar_has_makes_no_sense(told):
 def test_words_that_cannot_be_printed_or_are_too_long_hold_up_nothing():
     read = notices.read({"since": NOW, "until": None, "reason": "\ud800" + "x" * 9999})
     assert read.reason == "?" + "x" * 499
+
+
+@pytest.mark.parametrize("managed", [False, True])
+def test_nobody_who_may_read_the_directory_can_hold_up_who_changes_a_notice(tmp_path, managed):
+    """A lock on the directory, or on any file that others may read, is one that others can take."""
+    site = Site(state=tmp_path / "state", managed=managed)
+    site.state.mkdir()
+    bans.ban(site, ["dzero"])
+    with ExitStack() as held:
+        for place in (tmp_path, site.state, site.bans):
+            descriptor = os.open(place, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with within(2):
+            bans.ban(site, ["cdf"])
+    assert [*bans.banned(site)] == ["dzero", "cdf"]
+    (lock,) = site.bans.parent.glob("*notices.lock")
+    assert (lock.is_symlink(), lock.stat().st_mode & 0o777) == (False, 0o600)
+
+
+def test_changes_by_several_at_once_exclude_each_other(tmp_path):
+    site = Site(state=tmp_path / "state", managed=True)
+    with notices.alone(site, site.bans), pytest.raises(BlockingIOError), locked(tmp_path / ".notices.lock", wait=False):
+        pass
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    site = Site(state=tmp_path / "state", managed=True)
+    (tmp_path / ".notices.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadSite, match=r"\.bans cannot be changed: "), notices.alone(site, site.bans):
+        pass
+    assert not (tmp_path / "elsewhere").exists()

@@ -143,3 +143,9 @@ def _is_child(process):
     with suppress(OSError):
         return b"jim.statusdb.xpath import child" in (process / "cmdline").read_bytes()
     return False
+
+
+def test_the_child_takes_what_nobody_else_wants_of_the_processors(monkeypatch):
+    beside = "import json, os; print(json.dumps(['nice', str(os.nice(0)), False]))"
+    monkeypatch.setattr(room, "CHILD", room.CHILD.replace("sys.exit(child())", f"child(); {beside}"))
+    assert asked(b"<a/>", "count(/a)")[-1] == ["nice", "19"]

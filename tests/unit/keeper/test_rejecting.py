@@ -1,0 +1,104 @@
+"""What no wrapper can have written: the first of it is kept, and of a flood only a count."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from jim.keeper import rejecting
+from jim.keeper.rejecting import FLOOD, REMOVED, Rejected, Why, removed
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A work directory in which few files are kept."""
+    monkeypatch.setattr(rejecting, "MOST", 3)
+    for name in ("spool", "rejected"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def _flood(work: Path, rejected: Rejected, number: int, *, now: float = 0.0, first: int = 0) -> None:
+    for n in range(first, first + number):
+        path = work / "spool" / f"noise{n}"
+        path.touch()
+        rejected.put_aside(work, path, lambda errand: errand.done(errand.work()))
+        rejected.note(Why.NAME, path.name, "", now)
+
+
+def _names(work: Path) -> list[str]:
+    return sorted(each.name.partition("-")[2] for each in (work / "rejected").iterdir() if each.name[0] != ".")
+
+
+def test_the_first_are_kept_and_the_rest_is_counted(work: Path) -> None:
+    rejected = Rejected()
+    _flood(work, rejected, 10)
+    assert _names(work) == ["noise0", "noise1", "noise2"]
+    assert list((work / "spool").iterdir()) == []
+    rejected.tell(work, 61.0)
+    assert removed(work / "rejected" / REMOVED) == 7
+    _flood(work, Rejected(), 1)  # the next keeper
+    assert _names(work) == ["noise0", "noise1", "noise2"]
+
+
+def test_once_people_have_cleaned_up_more_is_kept(work: Path) -> None:
+    rejected = Rejected()
+    rejected.tell(work, 0.0)
+    _flood(work, rejected, 4)
+    for each in (work / "rejected").iterdir():
+        each.unlink()
+    _flood(work, rejected, 1, now=59.0, first=10)
+    assert _names(work) == []
+    rejected.tell(work, 61.0)
+    _flood(work, rejected, 1, now=61.0, first=20)
+    assert _names(work) == ["noise20"]
+
+
+def test_directories_of_a_flood_go_by_an_errand(work: Path) -> None:
+    rejected, errands = Rejected(), []
+    _flood(work, rejected, 3)
+    for n in range(2):
+        place = work / "spool" / f"tree{n}"
+        (place / "deep").mkdir(parents=True)
+        place.chmod(0)
+        rejected.put_aside(work, place, errands.append)
+    (work / "spool/link").symlink_to("/etc")
+    rejected.put_aside(work, work / "spool/link", errands.append)
+    assert list((work / "spool").iterdir()) == []
+    assert {each.key for each in errands} == {("rejected", FLOOD)}
+    errands[0].work()
+    assert not (work / "rejected" / FLOOD).exists()
+    assert Path("/etc/passwd").exists()
+
+
+def test_a_warning_of_each_kind_comes_once_a_minute_and_says_how_many(
+    work: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rejected = Rejected()
+    with caplog.at_level(logging.WARNING):
+        _flood(work, rejected, 1000)
+        rejected.note(Why.CONTENT, "odd", "no nonce", 1.0)
+        assert len(caplog.records) == 2
+        rejected.tell(work, 59.0)
+        assert len(caplog.records) == 2
+        rejected.tell(work, 60.0)
+        rejected.tell(work, 61.0)
+    first, content, rest = (each.getMessage() for each in caplog.records)
+    assert first.startswith("spool: 'noise0' is not a valid report of a wrapper; ")
+    assert content.startswith("spool: 'odd' makes no sense: no nonce; ")
+    assert rest.startswith("spool: 'noise999' is not a valid report of a wrapper; 998 more files like this since ")
+
+
+def test_names_of_strangers_fill_no_memory(work: Path) -> None:
+    rejected = Rejected()
+    _flood(work, rejected, 50)
+    assert len(rejected._told) == 1
+
+
+def test_a_number_that_nobody_can_read_is_none(work: Path) -> None:
+    (work / "rejected" / REMOVED).write_text("many")
+    assert removed(work / "rejected" / REMOVED) == 0
+    (work / "rejected" / REMOVED).unlink()
+    assert removed(work / "rejected" / REMOVED) == 0
