@@ -140,6 +140,7 @@ class Submission(NamedTuple):
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
     asked: Mapping[str, Any] = NOTHING  # the resources of its jobs; empty if they are not known
+    intended: str = ""  # when; empty if that is not known
 
 
 # Submissions that the batch system may or may not have.
@@ -174,6 +175,7 @@ class Attempt(NamedTuple):
     over: str = ""  # how it must end, once that is written in the submission directory
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
+    nonce: str = ""  # of its claim, from the report of its start until its verdict; empty if it is not known
 
 
 def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
@@ -220,6 +222,7 @@ class Compared(NamedTuple):
     state: State  # of the local job, with its wish
     wish: str
     grid_started: bool
+    nonce: str  # of its claim; empty if that is not known
 
 
 class Ended(NamedTuple):
@@ -261,12 +264,24 @@ class Journal(NamedTuple):
     reason: str
 
 
+# Who names the DN of a sender. JIM verifies no signature, so a proxy only claims a DN: any text can be signed.
+GATEKEEPER = "gatekeeper"  # which has authenticated the sender
+PROXY = "proxy"  # of a sender whom a gatekeeper lets in without telling JIM who that is
+ACCOUNT = "account"  # hands in its own grid jobs, and may name any proxy
+
+
 class Sender(NamedTuple):
-    """Who sent a grid job, as its proxy claims; JIM verifies no signature."""
+    """Who sent a grid job."""
 
     dn: str = ""
-    fqans: tuple[str, ...] = ()  # groups and roles in a VO; the first one counts
+    fqans: tuple[str, ...] = ()  # groups and roles in a VO, as the proxy claims; the first one counts
     contact: str = ""  # the gatekeeper's name for the grid job
+    source: str = ""  # who names the DN; empty: a version before did not keep it
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the gatekeeper itself has named the DN; otherwise the DN is claimed."""
+        return bool(self.dn) and self.source == GATEKEEPER
 
     @property
     def vos(self) -> tuple[str, ...]:
@@ -282,7 +297,7 @@ class Sender(NamedTuple):
 def sender_of(said: Mapping[str, Any]) -> Sender:
     """Read who sent a request, as a door wrote it."""
     fqans = tuple(each for each in said.get("fqans", ()) if isinstance(each, str))
-    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")))
+    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")), str(said.get("source", "")))
 
 
 class AtDoor(NamedTuple):
@@ -328,6 +343,7 @@ class Unaccounted(NamedTuple):
     size: int
     piece: Piece
     asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
+    intended: str = ""  # when its submission was intended; empty if that is not known
 
 
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
-TO_FORMAT_12 = """
+TO_FORMAT_13 = """
+    ALTER TABLE sender DROP COLUMN source;
+    ALTER TABLE submission DROP COLUMN intended;
+    ALTER TABLE attempt DROP COLUMN nonce;
+    PRAGMA user_version = 13;
+"""
+TO_FORMAT_12 = f"""
+    {TO_FORMAT_13}
     DROP TABLE output;
     DROP INDEX source_of;
     ALTER TABLE source DROP COLUMN upto;

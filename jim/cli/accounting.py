@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([dict(zip(by, values, strict=True)) | total._asdict() for values, total in found.items()])
     elif found:
-        head = (*by, "attempts", "completed", "wall h", "core h", "CPU h", "not measured")
+        head = (*by, "attempts", "completed", "wall h", "core h", "CPU h", "not measured", "implausible")
         table(head, ((*map(plain, values), *_row(total)) for values, total in found.items()))
     else:
         say("no attempt has ended in that time")
@@ -47,4 +47,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _row(total: Total) -> tuple[object, ...]:
     hours = (f"{each / HOUR:.2f}" for each in (total.wall_seconds, total.core_seconds, total.cpu_seconds))
-    return total.attempts, total.completed, *hours, total.unmeasured
+    return total.attempts, total.completed, *hours, total.unmeasured, total.implausible

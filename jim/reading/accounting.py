@@ -20,6 +20,7 @@ class Total(NamedTuple):
     core_seconds: float = 0.0
     cpu_seconds: float = 0.0
     unmeasured: int = 0  # attempts that started and have left no exit record
+    implausible: int = 0  # attempts that have reported more time than they can have used
 
     def plus(self, line: Mapping[str, Any]) -> Total:
         """Add a line."""
@@ -31,6 +32,7 @@ class Total(NamedTuple):
             self.core_seconds + (wall or 0.0) * line["cores"],
             self.cpu_seconds + cpu,
             self.unmeasured + (wall is None and bool(line["started"])),
+            self.implausible + bool(line.get("implausible")),
         )
 
 

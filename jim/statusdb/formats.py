@@ -167,6 +167,12 @@ UPGRADES = (
     CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
     CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
     """,
+    # Of starts of before, the nonce is not known, nor when submissions of before were sent, nor who named a sender.
+    """
+    ALTER TABLE attempt ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN intended TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sender ADD COLUMN source TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

@@ -18,7 +18,7 @@ UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHE
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
-    "s.size, l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "s.size, l.piece, s.asked, s.intended FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
 )
@@ -46,15 +46,16 @@ class Senders(Connected):
 
     def set_sender(self, grid: int, sender: Sender) -> None:
         """Record who sent a grid job."""
-        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact)
-        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?)", told)
+        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact), sender.source
+        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?, ?)", told)
 
     def sender(self, grid: int) -> Sender:
         """Return who sent a grid job; empty if that is not known, or not any more."""
         if self._format < WITH_SENDERS:
             return Sender()
-        row = self.db.execute("SELECT dn, fqans, contact FROM sender WHERE grid = ?", (grid,)).fetchone()
-        return Sender(row[0], tuple(json.loads(row[1])), row[2]) if row else Sender()
+        row = self.db.execute("SELECT * FROM sender WHERE grid = ?", (grid,)).fetchone()
+        # An older format has no column of who names the DN.
+        return Sender(row[1], tuple(json.loads(row[2])), *row[3:]) if row else Sender()
 
     def sent_as(self, contact: str) -> int:
         """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
@@ -87,7 +88,7 @@ class Senders(Connected):
         """Return ended attempts whose line may not be written yet, the first ones."""
         rows = self.db.execute(UNACCOUNTED, (limit,))
         return [
-            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14])))
+            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14]), row[15]))
             for row in rows
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from jim.statusdb import formats
-from tests.formats import TO_FORMAT_12
+from tests.formats import TO_FORMAT_13
 
 
 def tables(db: sqlite3.Connection) -> dict[str, list[str]]:
@@ -29,7 +29,7 @@ def test_the_last_upgrade_makes_what_the_schema_has():
     made.executescript(formats.schema(0))
     whole = tables(made)
     upgraded.executescript(formats.schema(0))
-    upgraded.executescript(TO_FORMAT_12)
+    upgraded.executescript(TO_FORMAT_13)
     assert tables(upgraded) != whole
     upgraded.executescript(formats.UPGRADES[-1])
     assert tables(upgraded) == whole
