@@ -264,24 +264,29 @@ class Journal(NamedTuple):
     reason: str
 
 
-# Who names the DN of a sender. JIM verifies no signature, so a proxy only claims a DN: any text can be signed.
-GATEKEEPER = "gatekeeper"  # which has authenticated the sender
-PROXY = "proxy"  # of a sender whom a gatekeeper lets in without telling JIM who that is
-ACCOUNT = "account"  # hands in its own grid jobs, and may name any proxy
+VERIFIED = "gatekeeper:"
 
 
 class Sender(NamedTuple):
-    """Who sent a grid job."""
+    """Who sent a grid job. JIM verifies no signature, so a proxy only claims its DN: anybody can make one."""
 
     dn: str = ""
     fqans: tuple[str, ...] = ()  # groups and roles in a VO, as the proxy claims; the first one counts
     contact: str = ""  # the gatekeeper's name for the grid job
-    source: str = ""  # who names the DN; empty: a version before did not keep it
+    known: bool = False  # the gatekeeper has named the DN, of whom it has authenticated; otherwise the DN is claimed
 
     @property
-    def is_known(self) -> bool:
-        """Tell whether the gatekeeper itself has named the DN; otherwise the DN is claimed."""
-        return bool(self.dn) and self.source == GATEKEEPER
+    def counted_as(self) -> str:
+        """Return the words under which grid jobs of one sender count together; empty: nobody knows the sender.
+
+        Whoever only claims a DN does not count as the one whom a gatekeeper has authenticated. DNs begin with a slash.
+        """
+        return f"{VERIFIED}{self.dn}" if self.known else self.dn
+
+    @property
+    def words(self) -> str:
+        """Return the DN for people."""
+        return f"{self.dn} (as the gatekeeper says)" if self.known else f"{self.dn} (claimed by the proxy)"
 
     @property
     def vos(self) -> tuple[str, ...]:
@@ -297,7 +302,7 @@ class Sender(NamedTuple):
 def sender_of(said: Mapping[str, Any]) -> Sender:
     """Read who sent a request, as a door wrote it."""
     fqans = tuple(each for each in said.get("fqans", ()) if isinstance(each, str))
-    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")), str(said.get("source", "")))
+    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")), said.get("known") is True)
 
 
 class AtDoor(NamedTuple):

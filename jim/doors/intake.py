@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-Checked = tuple["Prepared", "Apart", str, "Places"]  # may differ; the gatekeeper's name for it; where outputs belong
+# What may differ; what the gatekeeper says of the sender; where outputs belong.
+Checked = tuple["Prepared", "Apart", "Said", "Places"]
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
@@ -37,6 +38,13 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     later checks what only the site's catalogue knows, because a door must answer at once. A dry run asks the catalogue.
     """
     return _prepared(file, site, door_of(), ask_catalogue, more)[0]
+
+
+class Said(NamedTuple):
+    """What a gatekeeper says of the sender of a request."""
+
+    contact: str = ""
+    dn: str = ""
 
 
 class HandedIn(NamedTuple):
@@ -50,18 +58,21 @@ class HandedIn(NamedTuple):
 
 def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> HandedIn:
     """Prepare a request for its door."""
-    (_, checked, _), apart, contact, places = _prepared(file, site, door, False, more)
-    return HandedIn(checked, apart, _sender(checked, contact), places)
+    (_, checked, _), apart, said, places = _prepared(file, site, door, False, more)
+    return HandedIn(checked, apart, _sender(checked, said), places)
 
 
-def _sender(checked: dict[str, Any], contact: str) -> dict[str, Any]:
-    """Return who sent a request, as far as its gatekeeper and its proxy say that."""
-    said: dict[str, Any] = {"contact": contact} if contact else {}
+def _sender(checked: dict[str, Any], said: Said) -> dict[str, Any]:
+    """Return who sent a request, as its gatekeeper says, or else as its proxy claims."""
+    sender: dict[str, Any] = {"contact": said.contact} if said.contact else {}
     if checked.get("proxy"):
         from jim.workdir import credentials, senders  # most requests need none of these modules
 
-        said |= senders.claims(credentials.content_of("proxy", checked["proxy"]))
-    return said
+        sender |= senders.claims(credentials.content_of("proxy", checked["proxy"]))
+    if said.dn:  # a proxy of anybody else counts for nothing
+        fqans = sender.get("fqans", ()) if sender.get("dn") == said.dn else ()
+        return sender | {"dn": said.dn, "fqans": fqans, "known": True}
+    return sender
 
 
 def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dict[str, Any]) -> Checked:
@@ -70,11 +81,11 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     if not door.reads(asked):
         with _at_its_place(file, but=more):
             prepared = _prepare(asked | more, file, site, ask_catalogue)
-        return prepared, {"places": [str(file.parent.resolve())]}, "", {}
+        return prepared, {"places": [str(file.parent.resolve())]}, Said(), {}
     with door.in_its_words(asked):
         prepared = _prepare(door.attributes(asked, site.site.handlers) | more, file, site, ask_catalogue)
     door.require(asked, site)
-    return prepared, door.apart(asked), door.contact(asked), door.places(asked)
+    return prepared, door.apart(asked), Said(door.contact(asked), door.dn(asked)), door.places(asked)
 
 
 @contextmanager

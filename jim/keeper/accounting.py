@@ -159,6 +159,7 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "key": job.key[:LONGEST],
         "job_type": job.job_type,
         "dn": sender.dn,
+        "dn_claimed": bool(sender.dn) and not sender.known,
         "vo": sender.vo,
         "fqan": (*sender.fqans, "")[0],
         "contact": sender.contact[:LONGEST],

@@ -149,10 +149,10 @@ CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
--- Who sent a grid job. FQANs are JSON, as the proxy claims; the first one counts. source: who names the DN (jobs.py).
+-- Who sent a grid job. FQANs are JSON, as the proxy claims; the first one counts.
 CREATE TABLE sender (
     grid INTEGER PRIMARY KEY, dn TEXT NOT NULL, fqans TEXT NOT NULL, contact TEXT NOT NULL,
-    source TEXT NOT NULL DEFAULT ''
+    known INTEGER NOT NULL DEFAULT 0    -- has the gatekeeper named the DN? Otherwise the proxy claims it
 );
 CREATE INDEX sender_by_contact ON sender (contact) WHERE contact <> '';
 

@@ -142,17 +142,17 @@ def _check_link(root: Path, place: Path) -> None:
         )
 
 
-def share(work: Path, place: Path, found: Iterable[Member], sender: str = "") -> None:
+def share(work: Path, place: Path, found: Iterable[Member], sharing: str = "") -> None:
     """Link the package of these members in `place`, a grid job's directory; repeating this changes nothing.
 
-    Only grid jobs with the same words for their sender share a package.
+    Only grid jobs with the same words share a package; empty: those of the account itself.
     """
     ordered = sorted(found, key=lambda each: each.name)
     if not ordered:
         return
     packages = work / PACKAGES
-    if sender:
-        packages /= f"{OF_SENDER}{hashlib.sha256(sender.encode(errors='surrogateescape')).hexdigest()[:32]}"
+    if sharing:
+        packages /= f"{OF_SENDER}{hashlib.sha256(sharing.encode(errors='surrogateescape')).hexdigest()[:32]}"
     packages.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = _pack(ordered, None)
     lock = _SENDING[f"{packages.name}/{digest}"]

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -150,8 +150,13 @@ def is_seen(work: Path) -> bool:
         return False
 
 
-def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes, sender: str = "") -> None:
-    """Fill a grid job's directory once: the present wrapper, and the input package, which its sender's jobs share."""
+def prepare_grid_job(
+    site: Site, place: Path, handler: Handler, request: Attributes, sharing: Callable[[], str] = str
+) -> None:
+    """Fill a grid job's directory once: the present wrapper, and the input package.
+
+    `sharing` gives the words that grid jobs have in common which may share a package.
+    """
     for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now(), credentials.content_soon)
@@ -164,7 +169,8 @@ def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attribu
         both = {each.name for each in own} & {each.name for each in sent}
         if both:
             raise BadRequest(f"the job type {request['job_type']} has a file {min(both)} of its own", "inputs")
-        packages.share(site.work, place, [*own, *sent], sender)
+        if own or sent:
+            packages.share(site.work, place, [*own, *sent], sharing())
 
 
 def prepare_submission(
