@@ -1,4 +1,4 @@
-"""Senders whose new grid jobs a site refuses, by DN or VO as their proxy claims them. What was taken in goes on."""
+"""Senders whose new grid jobs a site refuses, by DN or VO, known or claimed. What was taken in goes on."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Banned(JimError):
 
 
 def require_welcome(site: Site, sender: Mapping[str, Any]) -> None:
-    """Refuse a new grid job if the DN or a VO that its proxy claims is banned; one without a proxy has neither."""
-    claimed = names_of(sender_of(sender))
-    if not claimed:
+    """Refuse a new grid job if its DN or a VO is banned, as the gatekeeper says or its proxy claims."""
+    names = names_of(sender_of(sender))
+    if not names:
         return
     try:
         there = banned(site)
     except BadSite as error:
         raise Banned(f"the sender may be banned: {error}") from error
-    for each in claimed:
+    for each in names:
         if each in there:
             raise Banned(words(each, there[each]))
 
