@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from jim.files import apart, beside, set_apart
 
 AT_ONCE = 1_000  # rows
 WRITER_SECONDS, READER_SECONDS = 10.0, 4.0  # to wait for a lock; readers meet one only if a program misuses the file
+MAGIC, HEAD = b"SQLite format 3\0", 28  # bytes
+BY_JOURNAL = b"\1\1"  # how a database is written and read: changes go through a journal
 GOES_ON = "A running keeper tries again by itself."
 # By SQLite's primary result codes.
 KINDS: dict[int, type[StoreError]] = {
@@ -173,6 +176,43 @@ def first_column(file: Path, query: str, value: object) -> list[Any]:
             return [row[0] for row in db.execute(query, (value,))]
     except sqlite3.Error as error:
         raise NoAnswer(str(error)) from error
+
+
+def rows_without_lock(file: Path, query: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query in the database of a program that must not meet a lock of ours.
+
+    What the program changes meanwhile is no answer. It makes a journal before it writes into the database, and removes
+    the journal last; and each change raises a counter in the first page.
+    """
+    try:
+        before = _changes(file)
+        _require_rest(file)
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            rows = db.execute(query).fetchall()
+        _require_rest(file)
+        if _changes(file) != before:
+            raise NoAnswer(f"{file} was changed meanwhile")
+    except (sqlite3.Error, OSError) as error:
+        raise NoAnswer(f"{file} cannot be read: {error}") from error
+    return rows
+
+
+def _changes(file: Path) -> tuple[int, bytes]:
+    """Return what tells one state of a database from another."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        about = os.fstat(descriptor)
+        head = os.pread(descriptor, HEAD, 0) if stat.S_ISREG(about.st_mode) else b""
+        if not head.startswith(MAGIC) or head[18:20] != BY_JOURNAL:
+            raise NoAnswer(f"{file} is no SQLite database with a journal")
+        return about.st_ino, head[24:]
+    finally:
+        os.close(descriptor)
+
+
+def _require_rest(file: Path) -> None:
+    if any(os.path.lexists(f"{file}{each}") for each in ("-journal", "-wal")):
+        raise NoAnswer(f"{file} is being changed")
 
 
 def _refuse_special(file: Path) -> None:

@@ -141,6 +141,7 @@ class Submission(NamedTuple):
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
     asked: Mapping[str, Any] = NOTHING  # the resources of its jobs; empty if they are not known
+    intended: str = ""  # when; empty if that is not known
 
 
 # Submissions that the batch system may or may not have.
@@ -175,6 +176,7 @@ class Attempt(NamedTuple):
     over: str = ""  # how it must end, once that is written in the submission directory
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
+    nonce: str = ""  # of its claim, from the report of its start until its verdict; empty if it is not known
 
 
 def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
@@ -221,6 +223,7 @@ class Compared(NamedTuple):
     state: State  # of the local job, with its wish
     wish: str
     grid_started: bool
+    nonce: str  # of its claim; empty if that is not known
 
 
 class Ended(NamedTuple):
@@ -262,12 +265,29 @@ class Journal(NamedTuple):
     reason: str
 
 
+VERIFIED = "gatekeeper:"
+
+
 class Sender(NamedTuple):
-    """Who sent a grid job, as its proxy claims; JIM verifies no signature."""
+    """Who sent a grid job. JIM verifies no signature, so a proxy only claims its DN: anybody can make one."""
 
     dn: str = ""
-    fqans: tuple[str, ...] = ()  # groups and roles in a VO; the first one counts
+    fqans: tuple[str, ...] = ()  # groups and roles in a VO, as the proxy claims; the first one counts
     contact: str = ""  # the gatekeeper's name for the grid job
+    known: bool = False  # the gatekeeper has named the DN, of whom it has authenticated; otherwise the DN is claimed
+
+    @property
+    def counted_as(self) -> str:
+        """Return the words under which grid jobs of one sender count together; empty: nobody knows the sender.
+
+        Whoever only claims a DN does not count as the one whom a gatekeeper has authenticated. DNs begin with a slash.
+        """
+        return f"{VERIFIED}{self.dn}" if self.known else self.dn
+
+    @property
+    def words(self) -> str:
+        """Return the DN for people."""
+        return f"{self.dn} (as the gatekeeper says)" if self.known else f"{self.dn} (claimed by the proxy)"
 
     @property
     def vos(self) -> tuple[str, ...]:
@@ -283,7 +303,7 @@ class Sender(NamedTuple):
 def sender_of(said: Mapping[str, Any]) -> Sender:
     """Read who sent a request, as a door wrote it."""
     fqans = tuple(each for each in said.get("fqans", ()) if isinstance(each, str))
-    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")))
+    return Sender(str(said.get("dn", "")), fqans, str(said.get("contact", "")), said.get("known") is True)
 
 
 class AtDoor(NamedTuple):
@@ -329,6 +349,7 @@ class Unaccounted(NamedTuple):
     size: int
     piece: Piece
     asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
+    intended: str = ""  # when its submission was intended; empty if that is not known
 
 
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

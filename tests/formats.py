@@ -5,6 +5,9 @@ from __future__ import annotations
 TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "wave", "task_tally", "task_journal")
 TO_FORMAT_13 = """
     ALTER TABLE grid_job DROP COLUMN realm;
+    ALTER TABLE sender DROP COLUMN known;
+    ALTER TABLE submission DROP COLUMN intended;
+    ALTER TABLE attempt DROP COLUMN nonce;
     PRAGMA user_version = 13;
 """
 TO_FORMAT_12 = f"""

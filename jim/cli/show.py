@@ -105,8 +105,8 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "name", plain(job.name)
     yield "key", plain(job.key)
     sender = view.store.sender(job.id)
-    yield "sent by", plain(f"{sender.dn} (as its proxy claims)") if sender.dn else ""
-    yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (as its proxy claims)") if sender.vo else ""
+    yield "sent by", plain(sender.words) if sender.dn else ""
+    yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (claimed by the proxy)") if sender.vo else ""
     yield "contact", plain(sender.contact)
     yield "status", f"{record['status']} ({progress}; {step})"
     yield "herd", f"{record['herd']}, by {plain(job.splitter)}" if job.splitter else ""
@@ -124,9 +124,10 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
 
 
 def _sender(view: View, job: GridJob) -> dict[str, Any]:
-    """Return who sent a grid job, as the proxy claims. Only this verb has that: pages are shown to others, too."""
+    """Return who sent a grid job. Only this verb has that: pages are shown to others, too."""
     sender = view.store.sender(job.id)
-    told = {"dn": sender.dn, "vo": sender.vo, "fqans": list(sender.fqans), "contact": sender.contact}
+    told: dict[str, Any] = {"dn": sender.dn, "vo": sender.vo, "fqans": list(sender.fqans), "contact": sender.contact}
+    told["claimed"] = bool(sender.dn) and not sender.known
     return {"sender": told} if any(told.values()) else {}
 
 

@@ -42,7 +42,7 @@ def add_verbs(verbs: Any) -> None:
     )
     for each in (banning, unbanning):
         each.add_argument(
-            "who", metavar="DN|VO", nargs="+", help="a sender, as `jim show G` prints it; a proxy claims it"
+            "who", metavar="DN|VO", nargs="+", help="a sender, as `jim show G` prints it; most are claimed by proxies"
         )
     for each in (draining, banning, avoiding):
         each.add_argument(

@@ -119,6 +119,13 @@ class Door(ABC):
         """Return the gatekeeper's own name for the job of a request; empty if it has none."""
         return ""
 
+    def dn(self, asked: Attributes) -> str:
+        """Return the name of the sender, whom the gatekeeper has authenticated; empty if it does not tell JIM.
+
+        What the sender could have written is no such name, as the subject of a proxy that was only handed over.
+        """
+        return ""
+
     def places(self, asked: Attributes) -> Places:
         """Return where the keeper must put the outputs before a poll says that the grid job has ended."""
         return {}

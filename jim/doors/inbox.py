@@ -254,13 +254,15 @@ def names(state: Path) -> list[str]:
     return sorted(name for name in os.listdir(state / "inbox") if not name.startswith("."))  # noqa: PTH208
 
 
-def handed_in_by(state: Path, dn: str) -> set[int]:
-    """Return the numbers of all requests of a DN that the keeper has not taken yet."""
+def handed_in_by(state: Path, sender: str) -> set[int]:
+    """Return the numbers of all requests of a sender (`Sender.counted_as`) that the keeper has not taken yet."""
+    from jim.jobs import sender_of  # only a site with limits counts
+
     found = set()
     for path in (state / "inbox").glob("request-*"):
         with suppress(OSError, AttributeError, JimError):
             content = _request(path)
-            if content.get("sender", {}).get("dn") == dn:
+            if sender_of(content.get("sender", {})).counted_as == sender:
                 found.add(int(content["id"]))
     return found
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
-# May differ; the gatekeeper's name for it; where outputs belong; which files its sender may name, empty: any.
-Checked = tuple["Prepared", "Apart", str, "Places", str]
+# What may differ; what the gatekeeper says of the sender; where outputs belong; its realm, empty: the account itself.
+Checked = tuple["Prepared", "Apart", "Said", "Places", str]
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs
 
 
@@ -39,6 +39,13 @@ def prepare(file: Path, site: Site, *, ask_catalogue: bool = False, **more: Any)
     later checks what only the site's catalogue knows, because a door must answer at once. A dry run asks the catalogue.
     """
     return _prepared(file, site, door_of(), ask_catalogue, more)[0]
+
+
+class Said(NamedTuple):
+    """What a gatekeeper says of the sender of a request."""
+
+    contact: str = ""
+    dn: str = ""
 
 
 class HandedIn(NamedTuple):
@@ -53,19 +60,22 @@ class HandedIn(NamedTuple):
 
 def to_hand_in(file: Path, site: Site, door: Door, **more: Any) -> HandedIn:
     """Prepare a request for its door."""
-    (_, checked, _), apart, contact, places, realm = _prepared(file, site, door, False, more)
-    return HandedIn(checked, apart, _sender(checked, contact, site, realm), places, realm)
+    (_, checked, _), apart, said, places, realm = _prepared(file, site, door, False, more)
+    return HandedIn(checked, apart, _sender(checked, said, site, realm), places, realm)
 
 
-def _sender(checked: dict[str, Any], contact: str, site: Site, realm: str) -> dict[str, Any]:
-    """Return who sent a request, as far as its gatekeeper and its proxy say that."""
-    said: dict[str, Any] = {"contact": contact} if contact else {}
+def _sender(checked: dict[str, Any], said: Said, site: Site, realm: str) -> dict[str, Any]:
+    """Return who sent a request, as its gatekeeper says, or else as its proxy claims."""
+    sender: dict[str, Any] = {"contact": said.contact} if said.contact else {}
     if checked.get("proxy"):
         from jim.site.realm import opener_of  # most requests need none of these modules
         from jim.workdir import credentials, senders
 
-        said |= senders.claims(credentials.content_of("proxy", checked["proxy"], opener_of(site, realm)))
-    return said
+        sender |= senders.claims(credentials.content_of("proxy", checked["proxy"], opener_of(site, realm)))
+    if said.dn:  # a proxy of anybody else counts for nothing
+        fqans = sender.get("fqans", ()) if sender.get("dn") == said.dn else ()
+        return sender | {"dn": said.dn, "fqans": fqans, "known": True}
+    return sender
 
 
 def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dict[str, Any]) -> Checked:
@@ -74,14 +84,14 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     if not door.reads(asked):
         with _at_its_place(file, but=more):
             prepared = _prepare(asked | more, file, site, ask_catalogue, "")
-        return prepared, {"places": [str(file.parent.resolve())]}, "", {}, ""
+        return prepared, {"places": [str(file.parent.resolve())]}, Said(), {}, ""
     with door.in_its_words(asked):
         attributes, places, realm = door.attributes(asked, site.site.handlers), door.places(asked), door.realm(asked)
         prepared = _prepare(attributes | more, file, site, ask_catalogue, realm.text)
         if places:
             _hold_places(places, site, realm)
     door.require(asked, site)
-    return prepared, door.apart(asked), door.contact(asked), places, realm.text
+    return prepared, door.apart(asked), Said(door.contact(asked), door.dn(asked)), places, realm.text
 
 
 @contextmanager

@@ -40,25 +40,31 @@ def require(site: Site, sender: dict[str, Any]) -> None:
         require_welcome(site, sender)
     require_room(site)
     if _is_limited(site, sender):
-        _require_few(site, sender["dn"])
+        _require_few(site, sender)
 
 
 def _is_limited(site: Site, sender: dict[str, Any]) -> bool:
     return bool(site.limits.grid_jobs_per_dn and sender.get("dn"))
 
 
-def _require_few(site: Site, dn: str) -> None:
+def _require_few(site: Site, said: dict[str, Any]) -> None:
+    from jim.jobs import sender_of  # only a site with limits counts
+
+    sender = sender_of(said)
     # The inbox first: what the keeper takes in meanwhile is in both then, and counts once.
-    there, most = inbox.handed_in_by(site.state, dn) | _stored(site, dn), site.limits.grid_jobs_per_dn
+    there, most = (
+        inbox.handed_in_by(site.state, sender.counted_as) | _stored(site, sender.counted_as),
+        site.limits.grid_jobs_per_dn,
+    )
     if len(there) >= most:
         one = len(there) == 1
         has = f"{len(there):,} grid job{'' if one else 's'} here that {'has' if one else 'have'} not finished"
         raise TooMany(
-            f"{dn} has {has}, and limits.grid_jobs_per_dn allows {most:,}: submit again when one has finished"
+            f"{sender.dn} has {has}, and limits.grid_jobs_per_dn allows {most:,}: submit again when one has finished"
         )
 
 
-def _stored(site: Site, dn: str) -> set[int]:
+def _stored(site: Site, sender: str) -> set[int]:
     from jim.clock import Clock
     from jim.statusdb import is_there, open_store
 
@@ -66,6 +72,6 @@ def _stored(site: Site, dn: str) -> set[int]:
         return set()
     try:
         with closing(open_store(site.state, Clock())) as store:
-            return store.unfinished_of(dn) if store.is_made() else set()
+            return store.unfinished_of(sender) if store.is_made() else set()
     except StoreError:  # the request waits in the inbox until the store can be read
         return set()

@@ -122,6 +122,18 @@ def read_claim(text: str) -> Claim:
     return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts, started)
 
 
+def is_forged(record: ExitRecord, nonce: str, claim: Claim | None) -> bool:
+    """Tell whether a record is of another process than the one that won the claim of its attempt.
+
+    `nonce` is that of the start that was taken in; empty: none was. A wrapper whose claim somebody has removed may have
+    left the claim to a second one, so the claim of now is as good. Where either is not known, no record is refused: it
+    may be the only one.
+    """
+    if not nonce or claim is None or not claim.nonce or claim.fence:
+        return False
+    return record.nonce not in (nonce, claim.nonce)
+
+
 def is_whole(text: str) -> bool:
     """Tell whether an exit record has its first and its last line."""
     return text.startswith("jim-exit 1\n") and text.endswith("\nend\n")
@@ -217,6 +229,14 @@ def _time(value: str) -> str:
         raise ValueError(f"{value[:40]!r} is not a time")
     datetime.fromisoformat(value)  # raises an error for a day that does not exist
     return value
+
+
+_NONCE = re.compile(r"[0-9a-f-]{1,36}")
+
+
+def kept_nonce(nonce: str) -> str:
+    """Return a nonce as the store keeps it; empty if no wrapper has drawn it."""
+    return nonce if _NONCE.fullmatch(nonce) else ""
 
 
 _CPU = re.compile(r"^cpu (\d{1,12}(?:\.\d{1,9})?)$", re.MULTILINE)

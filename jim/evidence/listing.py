@@ -48,6 +48,8 @@ class Compared:
     # Submissions whose answer was lost: their batch ids.
     found: dict[tuple[int, int], str] = field(default_factory=dict)
     leftovers: list[tuple[str, int]] = field(default_factory=list)  # in the queue, although their attempt has ended
+    # Batch jobs that run long after their attempt completed, with grid job and number of the local job.
+    lingering: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # Batch ids and names that the listing shows, and those batch ids and marks of missing attempts that are not shown.
     shown: frozenset[tuple[str, str]] = frozenset()
     unseen: frozenset[tuple[str, str]] = frozenset()

@@ -35,6 +35,7 @@ PLACE = "accounting"
 TAIL = 4 * 1024 * 1024  # longer than so many lines: the texts in them are limited
 LONGEST = 1000
 DAY = 86_400.0
+SLACK_SECONDS = 2.0  # reported times may be whole seconds
 OF_A_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.jsonl|blahp\.log-(\d{4})(\d\d)(\d\d)")
 NO_FQAN = "/None/Role=NULL"  # as other writers of this form have it
 Lines = Mapping[Path, Mapping[bytes, bytes]]  # by file; each line by the words in it that no other line has
@@ -158,6 +159,7 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "key": job.key[:LONGEST],
         "job_type": job.job_type,
         "dn": sender.dn,
+        "dn_claimed": bool(sender.dn) and not sender.known,
         "vo": sender.vo,
         "fqan": (*sender.fqans, "")[0],
         "contact": sender.contact[:LONGEST],
@@ -168,24 +170,42 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "host": each.host,
         "cores": asked.cores or 1,
         "memory_mb": asked.memory_mb,
-        **_measured(each),
+        **_measured(each, each.intended or job.created, asked.cores or 1),
         "verdict": each.verdict,
     }
 
 
-def _measured(each: Unaccounted) -> dict[str, Any]:
-    """Return what the exit record says; without one, nobody has measured anything."""
-    record = _record(each)
+def _measured(each: Unaccounted, sent: str, cores: int) -> dict[str, Any]:
+    """Return what the exit record says; without one, nobody has measured anything.
+
+    A payload can forge a record. No attempt has run longer than the keeper saw: from when it was sent until its end was
+    taken in. Whoever reports more gets no more wall time, and the line keeps both numbers. CPU time stays as reported:
+    programs may use more cores than they asked for, and clocks of nodes may be wrong.
+    """
+    record, seen = _record(each), age_seconds(sent, each.at)
     return {
         "started": record.started if record else each.started,
         "ended": record.ended if record else each.at,
-        "wall_seconds": round(record.seconds, 2) if record else None,
+        "wall_seconds": round(min(record.seconds, seen + SLACK_SECONDS), 2) if record else None,
         "cpu_seconds": record.cpu if record else None,
+        "implausible": _implausible(record, seen, cores) if record else None,
         "memory_mb_peak": record.peak_mb if record else None,
         "memory_sampled": record.sampled if record and record.peak_mb is not None else None,
         "exit_code": record.code if record else None,
         "signal": record.signal if record else None,
     }
+
+
+def _implausible(record: ExitRecord, seen: float, cores: int) -> dict[str, Any] | None:
+    """Return the times that cannot be true, each as it was reported and as it can be at most; None: there is none."""
+    most = seen + SLACK_SECONDS
+    times = {"wall_seconds": (record.seconds, most), "cpu_seconds": (record.cpu, most * cores)}
+    found = {
+        name: {"reported": round(reported, 2), "most": round(possible, 2)}
+        for name, (reported, possible) in times.items()
+        if reported > possible
+    }
+    return found or None
 
 
 def _record(each: Unaccounted) -> ExitRecord | None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from jim.errors import JimError
 from jim.evidence import verdict
-from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, read_claim, read_exit_record
+from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, kept_nonce, read_claim, read_exit_record
 from jim.files import read_regular
 from jim.jobs import Change, Compared, Key
 from jim.keeper.keeper import Keeper
@@ -49,6 +49,7 @@ class Report(NamedTuple):
     batch: str
     record: ExitRecord | None = None
     text: str = ""  # the exit record if the end is good
+    nonce: str = ""  # of the claim, if the report is that of the start alone
 
 
 def claim_in(path: Path) -> Claim:
@@ -82,7 +83,7 @@ def _report(mark: str, key: Key, paths: Mapping[str, Path]) -> Report | None:
         if "exit" in paths:
             return _of_exit_record(mark, key, record_in(paths["exit"]))
         claim = claim_in(paths["start"])
-        return Report(mark, key, claim.host, claim.batch)
+        return Report(mark, key, claim.host, claim.batch, nonce=kept_nonce(claim.nonce))
     return None
 
 
@@ -134,6 +135,8 @@ def _steps(report: Report, about: Compared) -> list[tuple[State, State, Witness]
         return []
     if record and (record.n, record.attempt) != (about.n, about.attempt):
         return []
+    if record and about.nonce and record.nonce != about.nonce:  # perhaps it is forged
+        return []
     ended = [(State.RUNNING, State.COMPLETING, Witness.EXIT_RECORD)] if report.text else []
     if about.started:
         return ended if state is State.RUNNING else []
@@ -142,6 +145,8 @@ def _steps(report: Report, about: Compared) -> list[tuple[State, State, Witness]
 
 def _columns(report: Report, about: Compared, now: str) -> dict[str, Any]:
     begun = {} if about.started else {"started": now, "host": report.host}
+    if report.nonce and not about.started:
+        begun["nonce"] = report.nonce
     return begun | ({"record": report.text} if report.text else {})
 
 
@@ -161,7 +166,7 @@ def complete(keeper: Keeper, keys: Iterable[Key]) -> set[Key]:
         if about.live and about.state is State.COMPLETING and not about.wish:
             moves.setdefault((about.grid, about.attempt, *good), []).append(about.n)
             done.add(key)
-    keeper.store.set_attempts({key: {"verdict": State.COMPLETED, "reason": NO_REASON} for key in done})
+    keeper.store.set_attempts({key: {"verdict": State.COMPLETED, "reason": NO_REASON, "nonce": ""} for key in done})
     keeper.store.change(Change(*alike, sorted(numbers), spent=1) for alike, numbers in moves.items())
     for key in done:
         keeper.doubts.pop(key, None)

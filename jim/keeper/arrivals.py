@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
-from jim.evidence.exit_record import is_whole, read_exit_record
+from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
 from jim.files import missed, passes
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import alike, judging, publishing
@@ -24,7 +24,7 @@ from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.rejecting import Why
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.submission import is_seen, submission_directory
+from jim.workdir.submission import claim_of, is_seen, submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE = 1000
@@ -214,7 +214,7 @@ def _is_put_off(keeper: Keeper, arrival: Arrival, error: Exception) -> bool:
 def _start(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a process won the claim: the attempt runs, whatever the queue shows."""
     attempt, claim = _attempt(keeper, arrival), alike.claim_in(arrival.path)
-    begun(keeper, attempt, claim.host, claim.batch)
+    begun(keeper, attempt, claim.host, claim.batch, claim.nonce)
 
 
 def _attempt(keeper: Keeper, arrival: Arrival) -> Attempt:
@@ -229,12 +229,12 @@ def _attempt_of(keeper: Keeper, key: Key, mark: str) -> Attempt:
     return attempt
 
 
-def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str) -> None:
-    """Record that an attempt has started."""
+def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str, nonce: str = "") -> None:
+    """Record that an attempt has started, and the nonce of its claim, if that was seen."""
     if attempt.verdict or attempt.started:
         return
     store, grid, key = keeper.store, attempt.grid, (attempt.grid, attempt.k, attempt.idx)
-    store.set_attempt(*key, started=keeper.clock.utc(), host=host)
+    store.set_attempt(*key, started=keeper.clock.utc(), host=host, nonce=kept_nonce(nonce))
     keeper.channel.starts.started(key[:2], keeper.clock.boot())
     confirm(keeper, key, batch_id)
     was = store.state(grid, attempt.n)
@@ -288,6 +288,7 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     if attempt.verdict:
         store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
         return
+    _refuse_forged(keeper, attempt, record)
     begun(keeper, attempt, record.host, record.batch)
     store.set_attempt(*key, record=text)
     wish = judging.cancelled(keeper, attempt.grid, attempt.n)
@@ -297,6 +298,23 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
         # The request may be large, so it is read only here.
         found = verdict.within_time(found, record, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
     judging.record(keeper, key, found)
+
+
+def _refuse_forged(keeper: Keeper, attempt: Attempt, record: ExitRecord) -> None:
+    """Refuse the record of a process that never had the claim: a payload of another grid job can write one."""
+    nonce = nonce_of(attempt)
+    if nonce in ("", record.nonce):
+        return
+    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
+    if is_forged(record, nonce, claim_of(directory, attempt.idx)):
+        raise JimError("the exit record is not of the process that won the claim of its attempt")
+
+
+def nonce_of(attempt: Attempt) -> str:
+    """Return the nonce of the process that an attempt is known by; empty if none is known."""
+    if attempt.nonce or not attempt.record:
+        return attempt.nonce
+    return read_exit_record(attempt.record).nonce
 
 
 def _refused(keeper: Keeper, arrival: Arrival) -> None:

@@ -24,11 +24,13 @@ from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import Keeper
 from jim.keeper.looking_up import LOST, adopt
 from jim.keeper.looks import LISTING
-from jim.model import Listing, Observation, SubmissionState, Witness
+from jim.model import Listing, Observation, State, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 QUERY = "query"
+LINGERS_SECONDS, LATE_LISTINGS = 600.0, 2  # a batch job must have ended in this time after its exit record said so
+LINGERS = "it completed more than ten minutes ago, but the batch system still shows it running"
 # The batch system has jobs of these, or has no room for them: perhaps because of a job that JIM has given up.
 ASKED_ABOUT = SubmissionState.RECORDED, SubmissionState.CONFIRMED, SubmissionState.FULL
 
@@ -39,6 +41,9 @@ class Asking:
     def __init__(self) -> None:
         self._waited_for: dict[str, float] = {}  # the last question of each other account that we waited for
         self._odd_words: set[str] = set()  # unknown words of the batch system that are logged already
+        # Batch jobs that all good listings since a time, in seconds since boot, show after their end; and how many of
+        # these listings came long after it.
+        self._lingering: dict[tuple[str, int], tuple[float, int]] = {}
 
     def __call__(self, keeper: Keeper) -> None:
         """Let a worker ask, if the interval is over."""
@@ -60,6 +65,22 @@ class Asking:
             log.warning("the batch system uses a word that its adapter does not know: %r; job state unchanged", word)
         self._odd_words |= compared.unknown_words
         take_in(keeper, began, compared)
+        self._end_lingering(keeper, began, compared.lingering)
+
+    def _end_lingering(
+        self, keeper: Keeper, began: float, lingering: Mapping[tuple[str, int], tuple[int, int]]
+    ) -> None:
+        """Tell of batch jobs that two listings show long after their end, then cancel just these."""
+        before, self._lingering = self._lingering, {}
+        for key, (grid, n) in lingering.items():
+            since, late = before.get(key, (began, 0))
+            late += began - since >= LINGERS_SECONDS
+            self._lingering[key] = since, late
+            if late == LATE_LISTINGS:
+                log.warning("%d.%d: %s; JIM cancels batch job %s, index %d", grid, n, LINGERS, *key)
+                keeper.store.note(grid, "cancelled in the batch system", Witness.QUEUE, LINGERS, n)
+        if told := [key for key, (_, late) in self._lingering.items() if late >= LATE_LISTINGS]:
+            clear(keeper, told)
 
 
 def _ask(keeper: Keeper) -> Compared:
@@ -72,7 +93,7 @@ def _ask(keeper: Keeper) -> Compared:
         compared.unseen = unseen(compared, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
         if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
-            compared.leftovers = list(_leftovers(keeper, store, listing, live))
+            compared.leftovers, compared.lingering = _leftovers(keeper, store, listing, live)
     if compared.missing and not compared.proves_absence:
         compared.proves_absence = keeper.channel.answers()
     return compared
@@ -87,13 +108,24 @@ def _found(keeper: Keeper, store: Store, listing: Listing) -> Iterator[tuple[tup
             yield lost[seen.mark[:width]], batch_id
 
 
-def _leftovers(keeper: Keeper, store: Store, listing: Listing, live: Sequence[Live]) -> Iterator[tuple[str, int]]:
-    """Return queued jobs whose attempt has ended: a batch system may requeue jobs by itself."""
+def _leftovers(
+    keeper: Keeper, store: Store, listing: Listing, live: Sequence[Live]
+) -> tuple[list[tuple[str, int]], dict[tuple[str, int], tuple[int, int]]]:
+    """Return queued jobs whose attempt has ended, and running ones that should have ended with it long ago.
+
+    A batch system may requeue jobs by itself. A job that goes on after its end was reported has not reported it.
+    """
     known = {(each.batch_id, each.idx) for each in live}
     about = _Senders(store, re.compile(rf"jim-(?:{'|'.join(keeper.hold.instances)})-([0-9]+)-([0-9]+)"))
+    left, lingering = list[tuple[str, int]](), dict[tuple[str, int], tuple[int, int]]()
     for key, seen in listing.items():
-        if key not in known and about.is_left(key[1], seen):
-            yield key
+        if key in known:
+            continue
+        if seen.state is State.RUNNING and not seen.stays and (whose := about.completed(key[1], seen)):
+            lingering[key] = whose
+        elif about.is_left(key[1], seen):
+            left.append(key)
+    return left, lingering
 
 
 class _Senders:
@@ -113,6 +145,12 @@ class _Senders:
             if attempt:
                 return bool(attempt.verdict)
         return self._counts_no_more(seen.mark)
+
+    def completed(self, idx: int, seen: Observation) -> tuple[int, int] | None:
+        """Return the local job of a listed job whose attempt has completed."""
+        submission = self._sender(seen.mark)
+        attempt = self._store.attempt(submission.grid, submission.k, idx) if submission else None
+        return (attempt.grid, attempt.n) if attempt and attempt.verdict == State.COMPLETED.value else None
 
     def _read_sender(self, mark: str) -> Submission | None:
         named = self._ours.fullmatch(mark)

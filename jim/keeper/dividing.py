@@ -8,10 +8,12 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from jim.doors.contract import DEFAULT
 from jim.errand import Errand
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.jobs import GridJob, Used
@@ -45,8 +47,8 @@ def resolve(keeper: Keeper, job: GridJob) -> float:
     if not _is_next(keeper, job):
         return keeper.clock.boot() + LOOK_AGAIN_SECONDS
     keeper.hold.expect(keeper.store)
-    work, done = partial(_resolve, keeper, job, _used(keeper, job)), partial(_resolved, keeper, job)
-    return keeper.workers.start(_errand(keeper, job, work, done))
+    work = partial(_resolve, keeper, job, _used(keeper, job))
+    return keeper.workers.start(_errand(keeper, job, work, partial(_resolved, keeper, job)))
 
 
 def _used(keeper: Keeper, job: GridJob) -> Sequence[Used]:
@@ -78,11 +80,20 @@ def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolv
     found = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
     place = own_directory(keeper.site.work, job)
     _refuse_what_was_sent(keeper.site.work / place)
-    opener = opener_of(keeper.site, job.realm)
-    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request, opener)
+    opener, sharing = opener_of(keeper.site, job.realm), partial(_sharing, keeper, job)
+    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request, opener, sharing)
     _see_again(keeper, job, keeper.site.work / place)
     more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
     return found, {"place": place, **more}
+
+
+def _sharing(keeper: Keeper, job: GridJob) -> str:
+    """Return the words that grid jobs have in common which may share an input package; empty: the account's own."""
+    with closing(keeper.store.reader()) as store:
+        sender = store.sender(job.id)
+    if not sender.dn and (sender.contact or job.door not in ("", DEFAULT)):  # nobody knows whose it is
+        return f"grid job {job.id}"
+    return sender.counted_as
 
 
 def _see_again(keeper: Keeper, job: GridJob, place: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import JimError
-from jim.evidence.exit_record import LONGEST_RECORD
+from jim.evidence.exit_record import LONGEST_RECORD, is_forged
 from jim.evidence.verdict import Verdict
 from jim.files import read_regular
 from jim.jobs import Attempt, Key
@@ -78,7 +78,8 @@ def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
         put_over(directory, attempt.idx, nonce, f"attempt {attempt.attempt} was given up")
         left = trace(directory, attempt.idx)
         record = ""
-        if left.exit_record and left.exit_record.attempt == attempt.attempt:
+        own = left.exit_record and left.exit_record.attempt == attempt.attempt
+        if left.exit_record and own and not is_forged(left.exit_record, arrivals.nonce_of(attempt), left.claim):
             record = read_regular(directory / f"exit.{attempt.idx}", LONGEST_RECORD).decode(errors="replace")
     except (OSError, JimError) as error:
         return Last(key, error=str(error))

@@ -69,7 +69,7 @@ def _taken(keeper: Keeper, told: Mapping[Key, str], holders: Holders) -> None:
             if attempt is None or attempt.verdict:
                 continue
             if holder and not holder.fence:
-                arrivals.begun(keeper, attempt, holder.host, holder.batch)
+                arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
                 continue
             cancelled = judging.cancelled(keeper, attempt.grid, attempt.n)
             judging.record(keeper, key, verdict.of_waiting_in_vain(told[key], cancelled=cancelled))

@@ -87,7 +87,7 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
         job = keeper.store.local_job(attempt.grid, attempt.n)
         decision = deciding.decision(keeper, attempt, job, verdict)
         word = WORDS.get(decision.action, verdict.state.value)
-        keeper.store.set_attempt(*key, verdict=word, reason=verdict.reason)
+        keeper.store.set_attempt(*key, verdict=word, reason=verdict.reason, nonce="")
         if attempt.attempt == job.attempt:
             _move_on(keeper, job, verdict, decision)
         keeper.doubts.pop(key, None)

@@ -34,7 +34,7 @@ def _taken(keeper: Keeper, holders: Holders) -> None:
                 keeper.store.count_in(key)
             elif holder and not holder.fence:
                 keeper.store.count_in(key)
-                arrivals.begun(keeper, attempt, holder.host, holder.batch)
+                arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
             else:
                 left(keeper, attempt, hosts.get(key, ""))
 

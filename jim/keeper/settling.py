@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import BatchError, JimError, StoreError
 from jim.evidence import verdict
-from jim.evidence.exit_record import LONGEST_RECORD, Claim
+from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, is_forged
 from jim.evidence.listing import Doubt
 from jim.files import passes, read_regular
 from jim.jobs import Key, Live
@@ -111,18 +112,26 @@ def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int
     return seen if seen and seen.mark[:width] == live.mark[:width] else None
 
 
-def _exit_record(directory: Path, live: Live, left: Trace) -> str:
+def _exit_record(keeper: Keeper, directory: Path, live: Live, left: Trace) -> str:
     """Return the exit record in the directory, if it belongs to this attempt."""
     record = left.exit_record
-    if record and (record.mark, record.index, record.attempt) == (live.mark, live.idx, live.attempt):
-        return read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
-    return ""
+    if record is None or (record.mark, record.index, record.attempt) != (live.mark, live.idx, live.attempt):
+        return ""
+    if left.claim and left.claim.nonce != record.nonce and _is_forged(keeper, live, left.claim, record):
+        return ""
+    return read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
+
+
+def _is_forged(keeper: Keeper, live: Live, claim: Claim, record: ExitRecord) -> bool:
+    with closing(keeper.store.reader()) as store:
+        attempt = store.attempt(live.grid, live.k, live.idx)
+    return attempt is not None and is_forged(record, arrivals.nonce_of(attempt), claim)
 
 
 def _exit_record_only(keeper: Keeper, doubt: Doubt) -> Finding:
     """Look only for the exit record of an attempt."""
     directory = submission_directory(keeper.directory(doubt.live.grid), doubt.live.k)
-    return Finding(doubt, _exit_record(directory, doubt.live, trace(directory, doubt.live.idx)))
+    return Finding(doubt, _exit_record(keeper, directory, doubt.live, trace(directory, doubt.live.idx)))
 
 
 def _examine(keeper: Keeper, doubt: Doubt) -> Finding:
@@ -158,7 +167,7 @@ def _sight_of(keeper: Keeper, directory: Path, live: Live) -> Sight:
     began = keeper.clock.boot()
     try:
         left = trace(directory, live.idx)
-        record = _exit_record(directory, live, left)
+        record = _exit_record(keeper, directory, live, left)
     except OSError as error:
         if not passes(error):
             raise

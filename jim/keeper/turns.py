@@ -69,7 +69,7 @@ class Senders:
             for dn, count in self._of.values():
                 self._queued[dn] += count
         known = self._of.pop(job.id, None)
-        dn, before = known or (keeper.store.sender(job.id).dn, 0)
+        dn, before = known or (keeper.store.sender(job.id).counted_as, 0)
         if not dn:
             return ANYONE
         counts = keeper.store.counts(job.id)

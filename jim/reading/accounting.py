@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 BY = {"dn": "dn", "vo": "vo", "type": "job_type", "queue": "queue", "account": "account", "verdict": "verdict"}
+CLAIMED = "claimed"  # the column beside that of DNs
 
 
 class Total(NamedTuple):
@@ -20,6 +21,7 @@ class Total(NamedTuple):
     core_seconds: float = 0.0
     cpu_seconds: float = 0.0
     unmeasured: int = 0  # attempts that started and have left no exit record
+    implausible: int = 0  # attempts that have reported more time than they can have used
 
     def plus(self, line: Mapping[str, Any]) -> Total:
         """Add a line."""
@@ -31,6 +33,7 @@ class Total(NamedTuple):
             self.core_seconds + (wall or 0.0) * line["cores"],
             self.cpu_seconds + cpu,
             self.unmeasured + (wall is None and bool(line["started"])),
+            self.implausible + bool(line.get("implausible")),
         )
 
 
@@ -52,10 +55,21 @@ def lines(state: Path, since: str = "") -> Iterator[dict[str, Any]]:
                         yield line
 
 
+def with_claims(by: Sequence[str]) -> list[str]:
+    """Add, after a column of DNs, whether they are claimed: what somebody claims is not booked on the other one."""
+    return [name for each in by for name in ((each, CLAIMED) if each == "dn" else (each,))]
+
+
+def _value(column: str, line: Mapping[str, Any]) -> str:
+    if column == CLAIMED:  # lines of a version before do not say: each DN was claimed
+        return CLAIMED if line.get("dn_claimed", bool(line.get("dn"))) else ""
+    return str(line.get(column) or "")
+
+
 def totals(found: Iterable[Mapping[str, Any]], by: Iterable[str]) -> dict[tuple[str, ...], Total]:
     """Add up lines by the values of these columns, those with the most wall time first."""
-    columns, added = [BY[each] for each in by], dict[tuple[str, ...], Total]()
+    columns, added = [BY.get(each, each) for each in by], dict[tuple[str, ...], Total]()
     for line in found:
-        values = tuple(str(line.get(each) or "") for each in columns)
+        values = tuple(_value(each, line) for each in columns)
         added[values] = added.get(values, Total()).plus(line)
     return dict(sorted(added.items(), key=lambda each: (-each[1].core_seconds, each[0])))

@@ -32,7 +32,8 @@ def _of_line(view: View, line: Journal) -> Act:
     target = str(line.grid) if line.n is None else f"{line.grid}.{line.n}"
     if line.now.endswith(REQUESTED):
         return Act(line.at, line.now.removesuffix(REQUESTED), target, line.reason)
-    dn = view.store.sender(line.grid).dn
+    sender = view.store.sender(line.grid)
+    dn = sender.dn if sender.known or not sender.dn else f"claimed {sender.dn}"
     by = line.reason or view.store.grid_job(line.grid).owner  # taken in by a version that did not keep from where
     return Act(line.at, "submit", target, f"{by}, {dn}" if dn else by)
 

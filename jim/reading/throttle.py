@@ -26,7 +26,7 @@ class Throttle:
         if mine >= most:
             return f"{mine:,} local jobs of it are in the queue, and limits.queued_per_grid_job allows {most:,}"
         most = limits.queued_per_dn
-        mine = self._of_senders[store.sender(job.id).dn] if most else 0
+        mine = self._of_senders[store.sender(job.id).counted_as] if most else 0
         if most and mine >= most:
             return f"{mine:,} local jobs of its sender are in the queue, and limits.queued_per_dn allows {most:,}"
         return ""

@@ -1,4 +1,4 @@
-"""Senders whose new grid jobs a site refuses, by DN or VO as their proxy claims them. What was taken in goes on.
+"""Senders whose new grid jobs a site refuses, by DN or VO, known or claimed. What was taken in goes on.
 
 On a site of several accounts only root can read the list. Doors ask a second file for the names that they know.
 """
@@ -31,15 +31,15 @@ class Banned(JimError):
 
 
 def require_welcome(site: Site, sender: Mapping[str, Any]) -> None:
-    """Refuse a new grid job if the DN or a VO that its proxy claims is banned; one without a proxy has neither."""
-    claimed = names_of(sender_of(sender))
-    if not claimed:
+    """Refuse a new grid job if its DN or a VO is banned, as the gatekeeper says or its proxy claims."""
+    names = names_of(sender_of(sender))
+    if not names:
         return
     try:
-        there = _banned_of(site, claimed)
+        there = _banned_of(site, names)
     except BadSite as error:
         raise Banned(f"the sender may be banned: {error}") from error
-    for each in claimed:
+    for each in names:
         if each in there:
             raise Banned(words(each, there[each]))
 

@@ -392,11 +392,11 @@ class Store(TaskStore, Protocol):
     def sent_as(self, contact: str) -> int:
         """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
 
-    def unfinished_of(self, dn: str) -> set[int]:
-        """Return the grid jobs of a DN that have not finished."""
+    def unfinished_of(self, sender: str) -> set[int]:
+        """Return the grid jobs of a sender (`Sender.counted_as`) that have not finished."""
 
     def in_batch_of_senders(self) -> list[tuple[int, str, int]]:
-        """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, DN, count."""
+        """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, sender, count."""
 
     def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
         """Return grid jobs with senders, and their keys, that finished before a time."""

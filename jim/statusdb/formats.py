@@ -6,7 +6,7 @@ from pathlib import Path
 
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
 WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED = 6, 8, 9, 10, 11
-WITH_GENERATIONS, WITH_SPARED, WITH_TASKS, WITH_OUTPUTS = 12, 12, 12, 13
+WITH_GENERATIONS, WITH_SPARED, WITH_TASKS, WITH_OUTPUTS, WITH_KNOWN = 12, 12, 12, 13, 14
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -167,8 +167,11 @@ UPGRADES = (
     CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
     CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
     """,
-    # What strangers have sent before may still name any file.
+    # Of what was sent before, neither the nonces are known nor the time. Its senders are claimed, and may name any file.
     """
+    ALTER TABLE attempt ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
+    ALTER TABLE submission ADD COLUMN intended TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sender ADD COLUMN known INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE grid_job ADD COLUMN realm TEXT NOT NULL DEFAULT '';
     """,
 )

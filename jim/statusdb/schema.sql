@@ -81,6 +81,7 @@ CREATE TABLE submission (
     kind TEXT NOT NULL DEFAULT '',      -- of the reason
     facts TEXT NOT NULL DEFAULT '',
     asked TEXT NOT NULL DEFAULT '',     -- the resources that it is sent with, JSON; empty: by a version before
+    intended TEXT NOT NULL DEFAULT '',  -- when: nothing of it can have run before; empty: by a version before
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);
@@ -100,6 +101,7 @@ CREATE TABLE attempt (
     over TEXT NOT NULL DEFAULT '',      -- how it is to end, once it is given up in the submission directory, too
     kind TEXT NOT NULL DEFAULT '',      -- of the reason
     facts TEXT NOT NULL DEFAULT '',
+    nonce TEXT NOT NULL DEFAULT '',     -- of the claim, from the report of the start until the verdict; empty: not known
     PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_of ON attempt (grid, n, attempt);
@@ -148,8 +150,11 @@ CREATE TABLE unanswered (grid INTEGER PRIMARY KEY);
 -- Wishes that have been fulfilled, and whose files may be left.
 CREATE TABLE fulfilled (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
--- Who sent a grid job, as the proxy claims. FQANs are JSON; the first one counts.
-CREATE TABLE sender (grid INTEGER PRIMARY KEY, dn TEXT NOT NULL, fqans TEXT NOT NULL, contact TEXT NOT NULL);
+-- Who sent a grid job. FQANs are JSON, as the proxy claims; the first one counts.
+CREATE TABLE sender (
+    grid INTEGER PRIMARY KEY, dn TEXT NOT NULL, fqans TEXT NOT NULL, contact TEXT NOT NULL,
+    known INTEGER NOT NULL DEFAULT 0    -- has the gatekeeper named the DN? Otherwise the proxy claims it
+);
 CREATE INDEX sender_by_contact ON sender (contact) WHERE contact <> '';
 
 -- Attempts that have ended, and whose line of the accounting may not be written yet.

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jim.jobs import Key, Sender, Unaccounted
+from jim.jobs import VERIFIED, Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_SENDERS
+from jim.statusdb.formats import WITH_KNOWN, WITH_SENDERS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.rows import column
@@ -18,16 +18,16 @@ UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHE
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
-    "s.size, l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "s.size, l.piece, s.asked, s.intended FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
 )
 UNFINISHED_OF = (
     "SELECT g.id FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
-    "WHERE g.step IN (SELECT value FROM json_each(?)) AND s.dn = ?"
+    "WHERE g.step IN (SELECT value FROM json_each(?)) AND s.dn = ? AND s.known = ?"
 )
 IN_BATCH_OF_SENDERS = (
-    "SELECT g.id, s.dn, sum(t.count) FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
+    "SELECT g.id, s.dn, s.known, sum(t.count) FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
     "CROSS JOIN tally t ON t.grid = g.id WHERE g.step IN (SELECT value FROM json_each(?)) AND s.dn <> '' "
     "AND t.state IN (SELECT value FROM json_each(?)) GROUP BY g.id"
 )
@@ -46,15 +46,16 @@ class Senders(Connected):
 
     def set_sender(self, grid: int, sender: Sender) -> None:
         """Record who sent a grid job."""
-        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact)
-        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?)", told)
+        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact), int(sender.known)
+        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?, ?)", told)
 
     def sender(self, grid: int) -> Sender:
         """Return who sent a grid job; empty if that is not known, or not any more."""
         if self._format < WITH_SENDERS:
             return Sender()
-        row = self.db.execute("SELECT dn, fqans, contact FROM sender WHERE grid = ?", (grid,)).fetchone()
-        return Sender(row[0], tuple(json.loads(row[1])), row[2]) if row else Sender()
+        row = self.db.execute("SELECT * FROM sender WHERE grid = ?", (grid,)).fetchone()
+        # In an older format, nobody has verified a DN.
+        return Sender(row[1], tuple(json.loads(row[2])), row[3], any(row[4:])) if row else Sender()
 
     def sent_as(self, contact: str) -> int:
         """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
@@ -63,15 +64,24 @@ class Senders(Connected):
         row = self.db.execute("SELECT max(grid) FROM sender WHERE contact = ? AND contact <> ''", (contact,)).fetchone()
         return int(row[0] or 0)
 
-    def unfinished_of(self, dn: str) -> set[int]:
-        """Return the grid jobs of a DN that have not finished."""
+    def unfinished_of(self, sender: str) -> set[int]:
+        """Return the grid jobs of a sender (`Sender.counted_as`) that have not finished."""
         if self._format < WITH_SENDERS:
             return set()
-        return {number for (number,) in self.db.execute(UNFINISHED_OF, (UNFINISHED, dn))}
+        sql = UNFINISHED_OF if self._format >= WITH_KNOWN else UNFINISHED_OF.replace("s.known", "0")
+        values = UNFINISHED, sender.removeprefix(VERIFIED), sender.startswith(VERIFIED)
+        return {number for (number,) in self.db.execute(sql, values)}
 
     def in_batch_of_senders(self) -> list[tuple[int, str, int]]:
-        """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, DN, count."""
-        return list(self.db.execute(IN_BATCH_OF_SENDERS, (UNFINISHED, QUEUED))) if self._format >= WITH_SENDERS else []
+        """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, sender, count.
+
+        Senders are named as they are counted (`Sender.counted_as`).
+        """
+        if self._format < WITH_SENDERS:
+            return []
+        sql = IN_BATCH_OF_SENDERS if self._format >= WITH_KNOWN else IN_BATCH_OF_SENDERS.replace("s.known", "0")
+        found = self.db.execute(sql, (UNFINISHED, QUEUED))
+        return [(number, Sender(dn, known=bool(known)).counted_as, count) for number, dn, known, count in found]
 
     def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
         """Return grid jobs with senders, and their keys, that finished before a time."""
@@ -87,7 +97,7 @@ class Senders(Connected):
         """Return ended attempts whose line may not be written yet, the first ones."""
         rows = self.db.execute(UNACCOUNTED, (limit,))
         return [
-            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14])))
+            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14]), row[15]))
             for row in rows
         ]
 

@@ -318,8 +318,8 @@ class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskEleme
         with self.transaction():
             self.db.execute(rows.RAISE)
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked) "
-                "VALUES (?, ?, ?, ?, 'intended', ?, ?, ?)",
+                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked, intended) "
+                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5)",
                 (grid, k, mark, len(jobs), now, seconds, as_json(asked) if asked else ""),
             )
             self.db.executemany(

@@ -2,6 +2,9 @@
 
 The name of a package is the checksum of its content: `work/packages/SHA256/package.tar`. Each grid job has a hard link
 to its package, so the number of links shows whether anyone still needs it, even after a kill.
+
+Payloads of all senders run as one account, so each can change a package that it has. So grid jobs share a package only
+if they are of the same sender; those of another one have a copy of their own in a directory of that sender.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from jim.site.realm import OWN, Opener
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
+OF_SENDER = "of-"  # begins the names of directories for senders
 PACKAGE = "package"  # in a grid job's directory: the place of the package, and of its files
 STDIN = "stdin"  # the standard input of the local jobs
 TOOLS = "tools"  # files that a site sends with every grid job
@@ -151,15 +155,21 @@ def _check_link(root: Path, place: Path) -> None:
         )
 
 
-def share(work: Path, place: Path, found: Iterable[Member]) -> None:
-    """Link the package of these members in `place`, a grid job's directory; repeating this changes nothing."""
+def share(work: Path, place: Path, found: Iterable[Member], sharing: str = "") -> None:
+    """Link the package of these members in `place`, a grid job's directory; repeating this changes nothing.
+
+    Only grid jobs with the same words share a package; empty: those of the account itself.
+    """
     ordered = sorted(found, key=lambda each: each.name)
     if not ordered:
         return
     packages = work / PACKAGES
-    packages.mkdir(mode=0o700, exist_ok=True)
+    if sharing:
+        packages /= f"{OF_SENDER}{hashlib.sha256(sharing.encode(errors='surrogateescape')).hexdigest()[:32]}"
+    packages.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = _pack(ordered, None)
-    with _SENDING[digest]:  # of several equal packages at the same time, one is written and the others wait for it
+    lock = _SENDING[f"{packages.name}/{digest}"]
+    with lock:  # of several equal packages at the same time, one is written and the others wait for it
         held, left = _hold(packages, digest, place), MOST_SENT
         while not held and left:  # between sending and holding, a sweep may take the package away
             held, left = _hold(packages, _send(packages, ordered), place), left - 1
@@ -196,7 +206,7 @@ def _hold(packages: Path, digest: str, place: Path) -> bool:
             return False
     draft = place / f".{PACKAGE}"
     draft.unlink(missing_ok=True)
-    draft.symlink_to(Path("..", PACKAGES, digest))
+    draft.symlink_to(Path(os.path.relpath(packages / digest, place)))
     draft.rename(place / PACKAGE)
     sync_directory(place)
     return True
@@ -242,10 +252,23 @@ def _pack(ordered: Sequence[Member], file: IO[bytes] | None) -> str:
 
 def sweep(work: Path) -> int:
     """Remove packages without a grid job, and half-written ones of ended keepers; return the number."""
-    packages, removed = work / PACKAGES, 0
+    packages = work / PACKAGES
     if not packages.is_dir():
         return 0
+    senders = list(packages.glob(f"{OF_SENDER}*"))
+    removed = sum(map(_swept, (packages, *senders)))
+    for each in senders:  # one that is used anew just now is made anew
+        if time.time() - each.stat().st_mtime > LEFT_SECONDS:
+            with _SHARING, suppress(OSError):
+                each.rmdir()
+    return removed
+
+
+def _swept(packages: Path) -> int:
+    removed = 0
     for each in list(packages.iterdir()):
+        if each.name.startswith(OF_SENDER):
+            continue
         doomed = each
         if not each.name.startswith("."):
             with _SHARING:

@@ -1,7 +1,7 @@
 """Reads from a proxy who sent a grid job: the subject of its owner, and the groups and roles in a VO.
 
-JIM verifies no signature: whatever a proxy says is a claim. The gatekeeper has authenticated the sender; a proxy that
-somebody names on the command line is as good as any file.
+JIM verifies no signature: whatever a proxy says is a claim. Also a proxy that came through a gatekeeper may be one that
+the sender made, with any name in it: a gatekeeper authenticates connections, and passes on what comes over them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -151,8 +151,18 @@ def is_seen(work: Path) -> bool:
         return False
 
 
-def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attributes, opener: Opener = OWN) -> None:
-    """Fill a grid job's directory once: the present wrapper, and the package of files that its sender may name."""
+def prepare_grid_job(
+    site: Site,
+    place: Path,
+    handler: Handler,
+    request: Attributes,
+    opener: Opener = OWN,
+    sharing: Callable[[], str] = str,
+) -> None:
+    """Fill a grid job's directory once: the present wrapper, and the package of files that its sender may name.
+
+    `sharing` gives the words that grid jobs have in common which may share a package.
+    """
     for name in PROGRAMS:
         replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now(), opener, credentials.content_soon)
@@ -165,7 +175,8 @@ def prepare_grid_job(site: Site, place: Path, handler: Handler, request: Attribu
         both = {each.name for each in own} & {each.name for each in sent}
         if both:
             raise BadRequest(f"the job type {request['job_type']} has a file {min(both)} of its own", "inputs")
-        packages.share(site.work, place, [*own, *sent])
+        if own or sent:
+            packages.share(site.work, place, [*own, *sent], sharing())
 
 
 def prepare_submission(
@@ -246,7 +257,7 @@ def tries_sent(directory: Path) -> int:
 def trace(directory: Path, index: int) -> Trace:
     """Read what an attempt left; an incomplete file counts as missing."""
     gone = _gone(directory, index)  # first: a claim that is gone leaves no exit record after this
-    claim = _claim(directory, index)
+    claim = claim_of(directory, index)
     touched, record, unreadable = 0.0, None, False
     try:
         touched = (directory / f"claim.{index}").stat().st_mtime
@@ -292,7 +303,7 @@ def has_refused(directory: Path, index: int) -> bool:
     return any(directory.glob(f"refused.{index}.*"))
 
 
-def _claim(directory: Path, index: int) -> Claim | None:
+def claim_of(directory: Path, index: int) -> Claim | None:
     """Read who holds a claim; a claim damaged by a power cut or a payload counts as taken."""
     try:
         return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
@@ -317,7 +328,7 @@ def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
     sync_directory(directory)
     holders = {}
     for index in wanted:
-        holder = _claim(directory, index)
+        holder = claim_of(directory, index)
         if holder is None:
             raise JimError(f"JIM could neither take nor read {directory}/claim.{index}")
         holders[index] = holder
@@ -339,7 +350,7 @@ def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
         if found:
             index = int(found[2])
             claim = (
-                _claim(directory, index) if found[1] == "claim" else _claim_told(trace(directory, index).exit_record)
+                claim_of(directory, index) if found[1] == "claim" else _claim_told(trace(directory, index).exit_record)
             )
             if claim:
                 yield index, claim

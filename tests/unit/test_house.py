@@ -264,7 +264,7 @@ def test_arc_is_known_in_one_folder_and_its_scripts_and_both_are_small() -> None
     assert {file: lines for file, lines in mentions.items() if lines} == MENTIONS_ARC
     importing = {file for file in importers("jim.doors.arc") if not file.startswith("jim/doors/arc/")}
     assert importing == {"jim/admin/arc_information.py", "jim/admin/arc_service.py"}
-    assert sum(len(code_lines(file)) for file in FILES if file.startswith("jim/doors/arc/")) <= 400
+    assert sum(len(code_lines(file)) for file in FILES if file.startswith("jim/doors/arc/")) <= 450
     assert sum(len(file.read_text().splitlines()) for file in (HOME / "shell/arc").iterdir()) <= 400
 
 
@@ -339,9 +339,10 @@ def test_a_store_is_known_by_its_contract() -> None:
     assert {file for file in importers("sqlite3") if not file.startswith(KNOWS_SQLITE)} == set()
     own = {f"jim.statusdb.{name}" for name in ("sqlite", "submissions", "connected", "rows")}
     assert {file: ours(file) & own for file in others if ours(file) & own} == {}
-    assert {file for file in importers("jim.database") if file in others} == {"jim/work/catalogue.py"}
+    foreign = ("jim/work/catalogue.py", "jim/doors/arc/delegations.py")  # databases of the site and of a gatekeeper
+    assert {file for file in importers("jim.database") if file in others} == set(foreign)
     found = {place for file in others for place in reaches_into_a_database(file)}
-    assert {place for place in found if not place.startswith("jim/work/catalogue.py")} == set()  # a site's own
+    assert {place for place in found if not place.startswith(foreign)} == set()
     assert list(reaches_into_a_database("jim/statusdb/connected.py")), "nothing is found at all"
 
 

@@ -60,6 +60,12 @@ class Arc(OwnLanguage):
 
         return variables(asked[JOB]).get("GRID_GLOBAL_JOBURL", "")
 
+    def dn(self, asked: Mapping[str, Any]) -> str:
+        """Return the owner of the job."""
+        from jim.doors.arc.request import owner
+
+        return owner(asked[JOB])
+
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
         """Print the number of the last grid job of a job of A-REX; nothing if there is none."""
         from jim.doors.arc.grami import read

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +14,7 @@ from jim.doors.arc.grami import Grami, listed, read, values, variables
 from jim.doors.contract import Places
 from jim.doors.own_language import OURS, literally, of_jim, whole, with_texts
 from jim.doors.placing import EVERYTHING, ONE_PROGRAM
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 from jim.request import HANDLERS, declarations, handler_of
 from jim.site.realm import Realm
@@ -32,6 +34,9 @@ CANNOT = {
 CALLED = {"cores": "count", "wall_seconds": "walltime", "memory_mb": "memory", "inputs": "inputfiles"}
 CALLED |= {"outputs": "outputfiles"}
 LONGEST_LOCAL = 1024 * 1024
+A_REX = (0,)  # who runs it, where accounts differ from it
+ESCAPED = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}  # in XML; the last one comes last
+OWNER, OTHERS_WRITE = re.compile("<Owner>([^<>]{1,1000})</Owner>"), stat.S_IWGRP | stat.S_IWOTH
 __all__ = ["CALLED", "attributes_of", "places_of", "read", "realm_of"]  # the language of the door
 
 
@@ -90,6 +95,24 @@ def _resources(grami: Grami) -> dict[str, Any]:
 
 def _kept(grami: Grami, what: str) -> Path:
     return Path(grami.get("controldir", "/"), f"job.{grami['gridid']}.{what}")
+
+
+def owner(grami: Grami) -> str:
+    """Return the name of the client whom A-REX has authenticated; empty if A-REX's own record of that is not there.
+
+    The other files about a job are its account's, but the one that information systems show belongs to A-REX alone.
+    """
+    file = _kept(grami, "xml")
+    with suppress(OSError, JimError):
+        about, text = file.lstat(), read_regular(file, LONGEST_LOCAL).decode(errors="replace")
+        if about.st_uid not in A_REX or about.st_mode & OTHERS_WRITE:
+            return ""
+        found = OWNER.search(text)
+        name = found[1] if found else ""
+        for written, meant in ESCAPED.items():
+            name = name.replace(written, meant)
+        return name if name.isprintable() else ""
+    return ""
 
 
 def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:

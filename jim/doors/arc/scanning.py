@@ -14,15 +14,16 @@ import random
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from jim.command import forked, run
 from jim.doors import generations, inbox
-from jim.doors.arc import ENDED, facts, plain
+from jim.doors.arc import ENDED, delegations, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
 from jim.doors.arc.told import Told, tell, told_of
 from jim.errors import JimError, words_of
@@ -60,9 +61,10 @@ def scan(controls: Iterable[Path]) -> None:
     """Look at all jobs that JIM has, and tell A-REX of those that have ended."""
     by_account: dict[int, list[Job]] = {}
     for control in controls:
+        given = cache(partial(_given, control))  # read once, and only if a proxy seems to be renewed
         for job in jobs(control):
             by_account.setdefault(job.uid, []).append(job)
-            _renew_proxy(job)
+            _renew_proxy(job, given)
     for uid, mine in by_account.items():
         with _alone(f"uid {uid}: no answer about its jobs ({len(mine)})"):
             for job, code, words in _ended(uid, mine):
@@ -119,13 +121,24 @@ def _tell_arex(job: Job, code: int, words: str) -> None:
     run([str(kick), "-j", job.id, str(job.control / f"job.{job.id}.local")], limit=KICK_SECONDS)
 
 
-def _renew_proxy(job: Job) -> None:
-    """Write a renewed proxy into the job's file: A-REX itself does so only when the job moves on."""
+def _given(control: Path) -> AbstractSet[tuple[object, object]]:
+    with _alone(f"{control}: no proxy is renewed before A-REX does so itself"):
+        return delegations.given(control)
+    return frozenset()
+
+
+def _renew_proxy(job: Job, given: Callable[[], AbstractSet[tuple[object, object]]]) -> None:
+    """Write a renewed proxy into the job's file: A-REX itself does so only when the job moves on.
+
+    The account names the proxy, and A-REX's record says whether the job may have it.
+    """
     parts = re.findall(".{1,3}", job.delegation if HEX.fullmatch(job.delegation) else "")
-    file, place = job.control.joinpath("delegations", *parts), job.control / f"job.{job.id}.proxy"
+    file, place = job.control.joinpath(delegations.PLACE, *parts), job.control / f"job.{job.id}.proxy"
     with suppress(OSError, JimError):  # a job without a proxy, or one that moved on just now
         about, draft = place.stat(), place.with_name(f".job.{job.id}.proxy.new")
         if not parts or (renewed := file.stat().st_mtime_ns) == about.st_mtime_ns:
+            return
+        if (job.id, job.delegation) not in given():
             return
         replace(draft, read_regular(file, LONGEST_LOCAL))
         os.utime(draft, ns=(renewed, renewed))  # later scans know it by that, even if somebody sets the clock back

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.arc.computing_element import CONTROL, LAB, SHARE, SITE, began, submit, waits_for
-from tests.live.site import until
+from tests.live.site import USER, until
 
 pytestmark = pytest.mark.long
 
@@ -47,6 +48,26 @@ def test_no_text_of_a_user_hands_a_job_to_another_account(ce):
     assert f"jobname={odd}\n" in (CONTROL / f"job.{job}.local").read_text()
     ce.until(job, "FINISHED")
     assert "(1)" in ce.failure(job)
+
+
+def test_an_account_that_names_the_proxy_of_another_job_gets_nothing_of_it(ce):
+    """A-REX keeps the proxies of all users where only it may read, and gives the file about a job to its account."""
+    (place, mine, _), (beside, other, _) = waiting_job(ce), waiting_job(ce)
+    local, proxy = CONTROL / f"job.{mine}.local", CONTROL / f"job.{mine}.proxy"
+    own, others = (CONTROL / f"job.{each}.local" for each in (mine, other))
+    own, others = (re.findall("^delegationid=(.+)$", each.read_text(), re.MULTILINE)[0] for each in (own, others))
+    assert own != others
+    scan = [str(SHARE / "scan-jim-job"), "--config", str(LAB / "run/arex.cfg"), str(CONTROL)]
+    subprocess.run(scan, check=True, timeout=60)
+    before = proxy.read_bytes(), proxy.stat().st_ino
+    forge = 'text=$(sed "s/^delegationid=.*/delegationid=$1/" "$0") && printf "%s\n" "$text" >"$0"'
+    ce.run(["sh", "-c", forge, str(local), others], ["runuser", "-u", USER, "--"])
+    subprocess.run(scan, check=True, timeout=60)
+    assert (proxy.read_bytes(), proxy.stat().st_ino) == before
+    ce.run(["sh", "-c", forge, str(local), own], ["runuser", "-u", USER, "--"])
+    for each, job in ((place, mine), (beside, other)):
+        (each / "go").touch()
+        ce.until(job, "FINISHED")
 
 
 def test_killed_right_after_it_was_resumed_it_ends(ce):

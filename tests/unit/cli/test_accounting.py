@@ -39,6 +39,7 @@ def test_lines_are_added_up_by_columns(told):
             "core_seconds": 14400.0,
             "cpu_seconds": 3600.0,
             "unmeasured": 0,
+            "implausible": 0,
         },
         {
             "vo": "",
@@ -49,12 +50,13 @@ def test_lines_are_added_up_by_columns(told):
             "core_seconds": 0.0,
             "cpu_seconds": 0.0,
             "unmeasured": 1,
+            "implausible": 0,
         },
     ]
     assert told.out("accounting").splitlines() == [
-        "dn     attempts  completed  wall h  core h  CPU h  not measured",
-        "/CN=A  2         2          2.00    4.00    1.00   0",
-        "       1         0          0.00    0.00    0.00   1",
+        "dn     claimed  attempts  completed  wall h  core h  CPU h  not measured  implausible",
+        "/CN=A  claimed  2         2          2.00    4.00    1.00   0             0",
+        "                1         0          0.00    0.00    0.00   1             0",
     ]
 
 

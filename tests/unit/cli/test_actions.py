@@ -21,7 +21,7 @@ def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order
     home.store.note(1, "retry requested", Witness.USER, "mc, by the command line, most 2", 3)
     acts.record(home.site.acts, Act("2026-01-31T12:00:01.000Z", "site drain", DRAINED, "mc, by the command line"))
     assert home.json("actions", "--since", "1h") == [
-        {"at": "2026-01-31T12:00:00.000Z", "verb": "submit", "of": "1", "by": "mc, by the door gram, /CN=Ann"},
+        {"at": "2026-01-31T12:00:00.000Z", "verb": "submit", "of": "1", "by": "mc, by the door gram, claimed /CN=Ann"},
         {"at": "2026-01-31T12:00:01.000Z", "verb": "site drain", "of": DRAINED, "by": "mc, by the command line"},
         {"at": "2026-01-31T12:00:02.000Z", "verb": "cancel", "of": "1", "by": f"ann, by the pages{EVIL}"},
         {"at": "2026-01-31T12:00:03.000Z", "verb": "retry", "of": "1.3", "by": "mc, by the command line, most 2"},

@@ -50,11 +50,12 @@ def test_a_grid_job_is_found_by_its_key_or_its_contact_and_shows_who_sent_it(hom
     home.store.set_sender(1, Sender(dn, ("/dteam/Role=NULL/Capability=NULL",), contact))
     for name in (contact, "key-1"):
         said = home.out("show", name)
-        assert "\nsent by      /O=Test/CN=\\x1b[31mA (as its proxy claims)\n" in said
-        assert "\nVO           dteam, /dteam/Role=NULL/Capability=NULL (as its proxy claims)\n" in said
+        assert "\nsent by      /O=Test/CN=\\x1b[31mA (claimed by the proxy)\n" in said
+        assert "\nVO           dteam, /dteam/Role=NULL/Capability=NULL (claimed by the proxy)\n" in said
         assert f"\ncontact      {contact}\n" in said
     told = json.loads(home.out("show", "key-1", "--json"))["sender"]
-    assert told == {"dn": dn, "vo": "dteam", "fqans": ["/dteam/Role=NULL/Capability=NULL"], "contact": contact}
+    fqans = ["/dteam/Role=NULL/Capability=NULL"]
+    assert told == {"dn": dn, "vo": "dteam", "fqans": fqans, "contact": contact, "claimed": True}
 
 
 def test_a_wish_is_told_once(home):

@@ -231,3 +231,48 @@ def test_a_broken_file_of_a_key_keeps_no_other_sender(tmp_path, monkeypatch, cap
     kept.write_text(whole)
     world.go(3, 3700.0)
     assert world.store.sender(1) == Sender()
+
+
+def test_no_wall_time_is_booked_that_the_keeper_cannot_have_seen(world, monkeypatch):
+    at = ["2026-01-31T12:00:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world, cores=2)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 1)
+    world.go(2)
+    at[0] = "2026-01-31T12:01:00.000Z"
+    world.batch.finish(1, 1, extra="up 999999999.5\ncpu 777.00\n")
+    world.until(lambda: lines(world))
+    (line,) = lines(world)
+    assert (line["wall_seconds"], line["cpu_seconds"]) == (62.0, 777.0)  # 60 s, and what is rounded
+    assert line["implausible"] == {
+        "wall_seconds": {"reported": 999999999.5, "most": 62.0},
+        "cpu_seconds": {"reported": 777.0, "most": 124.0},
+    }
+
+
+def test_times_that_can_be_true_are_booked_as_they_are_reported(world, monkeypatch):
+    at = ["2026-01-31T12:00:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world, cores=2)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 1)
+    world.go(2)
+    at[0] = "2026-01-31T12:01:00.000Z"
+    world.batch.finish(1, 1, extra="up 59.75\ncpu 118.00\n")
+    world.until(lambda: lines(world))
+    (line,) = lines(world)
+    assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (59.75, 118.0, None)
+
+
+def test_what_a_version_before_has_sent_is_bounded_by_the_life_of_its_grid_job(world, monkeypatch):
+    at = ["2026-01-31T12:00:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world)
+    world.until(lambda: world.batch.tasks)
+    world.store.set_submission(1, 1, intended="")
+    world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T11:58:00Z'")
+    world.batch.start(1, 1)
+    world.batch.finish(1, 1, extra="up 999999999\n")
+    world.until(lambda: lines(world))
+    assert lines(world)[0]["wall_seconds"] == 122.0

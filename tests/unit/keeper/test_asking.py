@@ -73,7 +73,47 @@ def test_what_a_listing_shows_of_ended_jobs_is_not_looked_up_one_by_one(world, m
         monkeypatch.setattr(
             type(world.store), name, lambda self, *key, real=real, name=name: asked.append(name) or real(self, *key)
         )
-    assert list(asking._leftovers(world.keeper, world.store, listing, list(world.store.live()))) == []
+    assert asking._leftovers(world.keeper, world.store, listing, list(world.store.live())) == ([], {})
     assert asked == ["submission"]
     put_back = {("1", 1): Observation(State.SUBMITTED, mark=mark)}
-    assert list(asking._leftovers(world.keeper, world.store, put_back, [])) == [("1", 1)]
+    assert asking._leftovers(world.keeper, world.store, put_back, []) == ([("1", 1)], {})
+
+
+def lingers(world):
+    """Let the first local job have its end reported while its batch job goes on; give the task."""
+    world.batch.finish(1, 1, state=State.RUNNING)
+    world.until(lambda: world.state(1, 0) is State.COMPLETED)
+    return world.batch.tasks["1", 1]
+
+
+def test_a_batch_job_that_runs_ten_minutes_after_its_completed_end_is_told_of_and_cancelled(world, caplog):
+    task = lingers(world)
+    world.go(10, 50.0)
+    assert (task.state, "cancel" in world.batch.calls) == (State.RUNNING, False)  # it may take its time to end
+    world.until(lambda: task.state is State.KILLED, seconds=50.0)
+    assert world.batch.tasks["1", 2].state is State.RUNNING  # the same array
+    assert world.state(1, 0) is State.COMPLETED
+    (line,) = (each for each in world.store.journal(1, 0) if each.now == "cancelled in the batch system")
+    assert line.reason == asking.LINGERS
+    assert caplog.text.count("JIM cancels batch job 1, index 1") == 1
+
+
+def test_one_listing_alone_cancels_no_batch_job_that_runs(world):
+    """The next one shows that it has ended."""
+    task = lingers(world)
+    world.go(2, 1.0)
+    world.go(1, 610.0)
+    world.go(2, 0.0)
+    task.state = State.COMPLETED
+    world.go(5, 50.0)
+    assert "cancel" not in world.batch.calls
+
+
+def test_a_batch_job_whose_attempt_has_failed_or_not_ended_is_not_cancelled_however_long_it_runs(world):
+    world.batch.finish(1, 1, code=3, state=State.RUNNING)
+    world.until(lambda: world.state(1, 0) is State.FAILED)
+    for _ in range(40):
+        world.batch.tasks["1", 2].directory.joinpath("claim.2").touch()
+        world.go(1, 50.0)
+    assert world.batch.tasks["1", 1].state is State.RUNNING
+    assert "cancel" not in world.batch.calls

@@ -744,12 +744,14 @@ def test_a_row_has_its_values_by_name(store: Store) -> None:
     found = store.submission(1, 1)
     assert found
     told = Submission(1, 1, "mark-1-1", 3, SubmissionState.CONFIRMED, "id", 7, "why", 9.0, found.updated, 11, "away")
-    assert found == told._replace(kind=Kind.NOT_NOW, facts={"code": 1})
-    store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason=why, over="o")
+    told = told._replace(kind=Kind.NOT_NOW, facts={"code": 1}, intended=found.intended)
+    assert found == told
+    assert found.intended[:10] == store.clock.utc()[:10]
+    store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason=why, over="o", nonce="n")
     attempt = store.attempt(1, 1, 1)
     assert attempt
-    fields = attempt.host, attempt.started, attempt.record, attempt.verdict, attempt.reason, attempt.over
-    assert (fields, attempt.kind, attempt.facts) == (("h", "s", "r", "v", "why", "o"), Kind.NOT_NOW, {"code": 1})
+    fields = attempt.host, attempt.started, attempt.record, attempt.verdict, attempt.reason, attempt.over, attempt.nonce
+    assert (fields, attempt.kind, attempt.facts) == (("h", "s", "r", "v", "why", "o", "n"), Kind.NOT_NOW, {"code": 1})
     store.set_grid_job(1, priority=5, why="so", events_per_job=4, outcome="killed")
     job = store.grid_job(1)
     assert (job.priority, job.why, job.events_per_job, job.outcome) == (5, "so", 4, "killed")

@@ -99,18 +99,18 @@ def test_what_evidence_is_compared_with(store: Store) -> None:
         add(store, grid, size=2)
         store.intend(grid, 1, f"mark-{grid}", store.local_jobs(grid, WAITING))
     store.set_submission(1, 1, state=SubmissionState.CONFIRMED)
-    store.set_attempt(1, 1, 2, started=CREATED)
+    store.set_attempt(1, 1, 2, started=CREATED, nonce="5e0c")
     store.set_local_job(1, 1, wish="cancel")
     store.set_grid_job(1, started=1)
     store.set_attempt(2, 1, 1, verdict="failed")
     store.set_local_job(2, 1, attempt=2)
-    common = {"attempt": 1, "state": State.SUBMITTING, "wish": ""}
+    common = {"attempt": 1, "state": State.SUBMITTING, "wish": "", "nonce": ""}
     first = {"grid": 1, "k": 1, "mark": "mark-1", "confirmed": True, "grid_started": True, "live": True, **common}
     second = {"grid": 2, "k": 1, "mark": "mark-2", "confirmed": False, "grid_started": False, "live": False, **common}
     found = store.compared([(2, 1, 1), (1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 1, 3), (3, 1, 1)])
     assert {key: each._asdict() for key, each in found.items()} == {
         (1, 1, 1): {**first, "idx": 1, "n": 0, "started": False},
-        (1, 1, 2): {**first, "idx": 2, "n": 1, "started": True, "wish": "cancel"},
+        (1, 1, 2): {**first, "idx": 2, "n": 1, "started": True, "wish": "cancel", "nonce": "5e0c"},
         (2, 1, 1): {**second, "idx": 1, "n": 0, "started": False},
         (2, 1, 2): {**second, "idx": 2, "n": 1, "started": False},  # a later attempt is its local job's
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import tarfile
 import threading
@@ -12,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from jim import request
+from jim.doors import inbox
 from jim.doors.intake import prepare
 from jim.errors import BadRequest
 from jim.files import passes
 from jim.handlers.base import Attributes, Handler
+from jim.jobs import Sender
 from jim.site.file import Site, make_state
 from jim.site.sections import wrong
 from jim.site.settings import Keep, Payload, settings
@@ -404,3 +408,58 @@ def test_a_package_ages_with_its_grid_jobs(tmp_path: Path, monkeypatch: pytest.M
         world.until(lambda place=place: not place.exists(), seconds=3600.0)
     world.go(2, seconds=3600.0)
     assert list((world.site.work / "packages").iterdir()) == []
+
+
+ANN, BEN = Sender("/CN=Ann", known=True), Sender("/CN=Ben", known=True)
+CLAIMS_ANN, NOBODY = Sender("/CN=Ann"), Sender(contact="https://gatekeeper:1/2")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shared"),
+    [
+        (ANN, ANN, True),
+        (ANN, BEN, False),
+        (ANN, CLAIMS_ANN, False),  # anybody can claim to be Ann
+        (CLAIMS_ANN, CLAIMS_ANN, True),
+        (CLAIMS_ANN, None, False),
+        (ANN, None, False),
+        (None, None, True),  # the account's own grid jobs
+        (NOBODY, NOBODY, False),  # a gatekeeper let somebody in, and did not say whom
+        (NOBODY, None, False),
+    ],
+)
+def test_only_grid_jobs_of_one_sender_share_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Sender | None, second: Sender | None, shared: bool
+) -> None:
+    """What a payload changes in its package, those of others must not find in theirs."""
+    world, code = World(tmp_path, monkeypatch), str(tree(tmp_path))
+    for number, sender in enumerate((first, second), 1):
+        told = {"dn": sender.dn, "contact": sender.contact, "known": sender.known} if sender else {}
+        checked = request.check(
+            {"job_type": "executable", "executable": "/bin/true", "key": str(number), "inputs": [code]}
+        )
+        inbox.deposit(world.site.state, str(number), checked[1] | {"key": str(number)}, sender=told)
+    world.until(lambda: len(world.batch.tasks) == 2)
+    one, two = ((world.site.work / name / "package.tar").stat() for name in ("1", "2"))
+    assert (one.st_ino == two.st_ino) is shared
+    trees = {(world.site.work / name / "package").resolve() for name in ("1", "2")}
+    assert all((each / "package.tar").is_file() for each in trees)
+    assert len(trees) == (1 if shared else 2)
+
+
+def test_packages_of_all_senders_are_swept_and_so_are_their_empty_directories(tmp_path: Path) -> None:
+    work, found = tmp_path / "work", members([str(tree(tmp_path))], MOST)
+    for number, sender in enumerate(("", "/CN=Ann", "/CN=Ann", "/CN=Ben"), 1):
+        share(work, grid(work, number), found, sender)
+    assert len(list((work / "packages").rglob("package.tar"))) == 3
+    assert sweep(work) == 0
+    for number in (1, 2, 3):
+        shutil.rmtree(work / str(number))
+    assert sweep(work) == 2
+    assert [each.name for each in (work / "packages").rglob("package.tar")] == ["package.tar"]
+    shutil.rmtree(work / "4")
+    assert sweep(work) == 1
+    for each in (work / "packages").iterdir():
+        os.utime(each, (0, 0))
+    assert sweep(work) == 0
+    assert list((work / "packages").iterdir()) == []

@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
+import sqlite3
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -519,15 +522,41 @@ def test_what_is_to_be_done_later_is_done_by_jim_s_own_programs(arex, world, mon
     assert (told.reruns, told.code, told.words) == (2, 1, "jim-submit: no such queue")
 
 
-def test_a_renewed_proxy_is_written_into_the_file_that_jim_reads(arex):
-    """A-REX keeps what a user renews among its delegations; the file of a job it writes only when the job moves on."""
+DELEGATION, OTHERS = "a3aad0c14a50", "a3aad0c14a51"
+
+
+def given(arex: Arex, *delegations: str) -> Path:
+    """Let A-REX have a proxy of a user, and of another one; give its record of which jobs they are for."""
+    place = arex.control / "delegations"
+    for name in (DELEGATION, OTHERS):
+        file = place.joinpath(*re.findall("...", name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"proxy {name}")
+    place.chmod(0o700)
+    with closing(sqlite3.connect(place / "list")) as db, db:
+        db.execute("CREATE TABLE rec(id, owner, uid, meta, UNIQUE(id, owner), UNIQUE(uid))")
+        db.execute("CREATE TABLE lock(lockid, uid)")
+        db.executemany("INSERT INTO rec VALUES (?1, ?2, ?1, '')", [(DELEGATION, "/CN=Ann"), (OTHERS, "/CN=Ben")])
+        db.executemany("INSERT INTO lock VALUES (?, ?)", [(ID, DELEGATION) for DELEGATION in delegations])
+        db.execute("INSERT INTO lock VALUES ('Other', ?)", (OTHERS,))
+    (place / "list").chmod(0o644)
+    return place / "list"
+
+
+def names(arex: Arex, delegation: str) -> Path:
+    """Let the account's own file about its job name a delegation; give the proxy of the job."""
     arex.submit()
     arex.is_at("INLRMS")
-    local = arex.control / f"job.{ID}.local"
-    local.write_text(local.read_text() + "delegationid=a3aad0c14a50\n")
-    kept, proxy = arex.control / "delegations/a3a/ad0/c14/a50", arex.control / f"job.{ID}.proxy"
-    kept.parent.mkdir(parents=True)
+    local, proxy = arex.control / f"job.{ID}.local", arex.control / f"job.{ID}.proxy"
+    local.write_text(f"{local.read_text()}delegationid={delegation}\n")
     proxy.write_text("as A-REX writes it")
+    return proxy
+
+
+def test_a_renewed_proxy_is_written_into_the_file_that_jim_reads(arex):
+    """A-REX keeps what a user renews among its delegations; the file of a job it writes only when the job moves on."""
+    given(arex, DELEGATION)
+    proxy, kept = names(arex, DELEGATION), arex.control / "delegations/a3a/ad0/c14/a50"
     for text in ("first", "second"):
         kept.write_text(text)
         os.utime(kept, (LONG_AGO, LONG_AGO + len(text)))  # the clock was set back, or not
@@ -536,6 +565,74 @@ def test_a_renewed_proxy_is_written_into_the_file_that_jim_reads(arex):
     before = proxy.stat().st_ino
     arex.scan()
     assert proxy.stat().st_ino == before
+
+
+def test_an_account_that_names_the_delegation_of_somebody_else_gets_nothing(arex):
+    given(arex, DELEGATION)
+    proxy = names(arex, OTHERS)
+    arex.scan()
+    assert proxy.read_text() == "as A-REX writes it"
+
+
+RECORDS = {
+    "there is none": lambda file: file.unlink(),
+    "a database of another kind": lambda file: file.write_bytes(b"\0" * 12 + b"\x62\x31\x05\0" * 4096),
+    "empty": lambda file: file.write_bytes(b""),
+    "cut short": lambda file: os.truncate(file, 5000),
+    "A-REX is about to change it": lambda file: file.with_name("list-journal").write_bytes(b""),
+    "its last change is in a log": lambda file: file.with_name("list-wal").write_bytes(b""),
+    "others may write it": lambda file: file.chmod(0o666),
+    "others may write beside it": lambda file: file.parent.chmod(0o777),
+    "it is a link": lambda file: file.symlink_to(file.rename(file.with_name("elsewhere"))),
+    "it is a pipe": lambda file: (file.unlink(), os.mkfifo(file)),
+    "it has other tables": lambda file: _without_locks(file),
+    "the job was given to nobody": lambda file: _without_locks(file, keep=True),
+}
+
+
+def _without_locks(file: Path, *, keep: bool = False) -> None:
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("DELETE FROM lock" if keep else "DROP TABLE lock")
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_without_a_whole_record_of_a_rex_no_proxy_is_renewed(arex, world, tmp_path, record):
+    RECORDS[record](given(arex, DELEGATION))
+    proxy, other = names(arex, DELEGATION), Arex(tmp_path, world, "Other")
+    other.run()
+    other.is_at("INLRMS")
+    arex.scan()
+    assert proxy.read_text() == "as A-REX writes it"
+    assert other.told.read_text() == "0 \n"  # and the scan goes on
+
+
+def test_a_record_that_a_rex_changes_while_it_is_read_is_read_in_the_next_scan(arex, monkeypatch):
+    file, connect = given(arex, DELEGATION), sqlite3.connect
+    proxy = names(arex, DELEGATION)
+
+    def changed_meanwhile(*words, **more):
+        with closing(connect(file)) as db, db:
+            db.execute("DELETE FROM lock")
+        return connect(*words, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", changed_meanwhile)
+        arex.scan()
+    assert proxy.read_text() == "as A-REX writes it"
+    with closing(connect(file)) as db, db:
+        db.execute("INSERT INTO lock VALUES (?, ?)", (ID, DELEGATION))
+    arex.scan()
+    assert proxy.read_text() == f"proxy {DELEGATION}"
+
+
+def test_a_rex_that_writes_its_record_is_not_held_up_and_holds_up_no_scan(arex):
+    """The scan takes no lock: a scan that is stopped would stop A-REX, which waits for locks without an end."""
+    file = given(arex, DELEGATION)
+    proxy = names(arex, DELEGATION)
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")  # writes nothing yet, so that what the file says is whole
+        arex.scan()
+        assert proxy.read_text() == f"proxy {DELEGATION}"
 
 
 @pytest.mark.parametrize("delegation", ["", "../../etc", "a3a/ad0"])
