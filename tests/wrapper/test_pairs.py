@@ -9,8 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.wrapper.test_watch import BUSY, LEAVES_ALL, give_up, gone, is_dead, start
-from tests.wrapper.worker import Site, left, living, ours, pack, python, sh, toucher_of, until
+from tests.wrapper.worker import (
+    BUSY,
+    LEAVES_ALL,
+    Site,
+    give_up,
+    gone,
+    is_dead,
+    left,
+    living,
+    ours,
+    pack,
+    python,
+    sh,
+    start,
+    toucher_of,
+    until,
+)
 
 # Deaf to the first TERM: whoever sends the second is another toucher. A shell that naps would not hear it at once.
 HEARS_THE_SECOND = """
