@@ -11,6 +11,9 @@ use IPC::Open2;
 our @ISA = ('Exporter');
 our @EXPORT_OK = ('get_lrms_info', 'get_lrms_options_schema');
 
+# Of A-REX's own environment, only what JIM reads: as shell/jim-home has it.
+my @KEPT = qw(PATH HOME TMPDIR LANG TZ ARC_CONFIG ARC_LOCATION JIM_PYTHON JIM_SITE JIM_STATE);
+
 my $jim = dirname(realpath(__FILE__)) . '/../jim';
 
 sub get_lrms_options_schema {
@@ -22,6 +25,7 @@ sub ask_jim {
     my %told = (site => {}, queue => {}, job => {});
     my ($out, $in);
     local $SIG{PIPE} = 'IGNORE'; # it may end before it has read all
+    local %ENV = map { exists $ENV{$_} ? ($_ => $ENV{$_}) : () } @KEPT;
     my $pid = eval { open2($out, $in, $jim, 'arc', 'info') };
     unless ($pid) { warn "$jim arc info cannot be started: $@"; return \%told }
     print $in join("\n", @_), "\n";

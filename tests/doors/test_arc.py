@@ -128,6 +128,28 @@ def test_a_scan_starts_nothing_before_a_job_is_with_jim(place, grami, word):
     assert (place.directory / "called").exists() == (word == "INLRMS")
 
 
+# What A-REX was started with, beside what JIM reads.
+A_REX = {
+    "X509_CERT_DIR": "/a", "LD_LIBRARY_PATH": "/b", "PYTHONVERBOSE": "1", "CDPATH": "/usr", "BASH_FUNC_x%%": "() { :; }",
+    "ARC_LOCATION": "/opt/a rc", "TZ": "Europe/Berlin",
+}  # fmt: skip
+READ = {"PATH", "HOME", "ARC_LOCATION", "TZ", "JIM_PYTHON", "JIM_STATE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
+OF_THE_SHELL = {"PWD", "SHLVL", "_"}
+
+
+@pytest.mark.parametrize("name", ["submit", "cancel", "scan"])
+def test_jim_gets_nothing_of_a_rex_s_environment_but_what_it_reads(place, grami, name):
+    (grami.parent / f"processing/job.{ID}.status").write_text("INLRMS\n")
+    python, given = place.directory / "python", place.directory / "given"
+    python.write_text(f"#!/bin/sh\n/usr/bin/env -0 >{given}\nexit 3\n")
+    python.chmod(0o755)
+    last = grami.parent if name == "scan" else grami
+    call(place, name, "--config", "run.conf", str(last), JIM_PYTHON=str(python), **A_REX)
+    variables = dict(each.split("=", 1) for each in given.read_text().split("\0")[:-1])
+    assert set(variables) - OF_THE_SHELL - {"XDG_STATE_HOME"} == READ
+    assert (variables["ARC_LOCATION"], variables["TZ"]) == ("/opt/a rc", "Europe/Berlin")
+
+
 def test_a_scan_waits_for_no_pipe(place, grami):
     os.mkfifo(grami.parent / f"processing/job.{ID}.status")
     began = time.monotonic()

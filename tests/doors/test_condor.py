@@ -94,6 +94,19 @@ def test_what_may_pass_is_tried_again(place):
     assert submit(place, **fails_once(place, "echo full >&2", "echo said")) == (0, "said\n", "full\n")
 
 
+def test_a_submission_writes_no_file_whose_name_others_know(place):
+    """Whoever sees the name of one in a shared directory could make another in time, or lead it elsewhere."""
+    directory = place.directory / "tmp"
+    directory.mkdir()
+    python = place.directory / "python"
+    python.write_text(f"#!/bin/sh\nls {directory} >{place.directory}/seen\nprintf 'said\\n'\n")
+    python.chmod(0o755)
+    assert submit(place, JIM_PYTHON=str(python), TMPDIR=str(directory))[:2] == (0, "said\n")
+    (seen,) = (place.directory / "seen").read_text().split()
+    assert re.fullmatch(r"jim-call\.\w{6}", seen)
+    assert not list(directory.iterdir())
+
+
 # Status
 
 

@@ -101,6 +101,27 @@ def open_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
+def test_a_wrapper_that_cannot_look_at_itself_claims_nothing(site: Site, open_fails: Path) -> None:
+    """As without a /proc: neither could it watch a payload, nor would it ever know a toucher."""
+    (site.root / "opens.seen").touch()
+    site.jobs(*sh("echo ran"))
+    assert site.run(LD_PRELOAD=str(open_fails), OPEN_FAILS=str(site.root / "opens"), OPEN_NAME="stat") == 72
+    assert "/proc does not show this process" in site.file("log.1")
+    assert not (site.here / "claim.1").exists()
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-rpf", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0,
+    reason="this account may make no namespace of process ids",
+)
+def test_a_wrapper_with_the_proc_of_other_process_ids_claims_nothing(site: Site) -> None:
+    """It would take a stranger for itself, and the toucher would never see it die."""
+    site.shell = ["unshare", "-rpf", *site.shell]
+    site.jobs(*sh("echo ran"))
+    assert site.run() == 72
+    assert not (site.here / "claim.1").exists()
+
+
 @pytest.mark.parametrize(
     ("name", "first"),
     [("c.", True), ("stdout", True), ("stderr", True), ("stdout", False)],

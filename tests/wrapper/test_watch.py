@@ -16,8 +16,13 @@ import pytest
 from jim.clock import Clock
 from jim.localbatch.places import seen_below
 from tests.wrapper.worker import (
+    BUSY,
+    LEAVES_ALL,
     MARK,
     Site,
+    give_up,
+    gone,
+    is_dead,
     is_zombie,
     left,
     living,
@@ -26,12 +31,12 @@ from tests.wrapper.worker import (
     processes_of,
     python,
     sh,
+    start,
     toucher_of,
     until,
     wait_for_touches,
 )
 
-BUSY = ": >up; while :; do sleep 0.1; done"
 IN_A_GROUP = "import os, time; os.setpgid(0, 0); open('up', 'w'); time.sleep(99)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('up', 'w'); time.sleep(99)"
 RENAMED = """
@@ -82,19 +87,6 @@ def place(slow_site: Site) -> Iterator[Site]:
     for pid in (*ours(slow_site), *left(slow_site)):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-
-
-def start(site: Site, *argv: str, touch: int = 1) -> "subprocess.Popen[bytes]":
-    site.jobs(*argv, facts=(f"touch {touch}",))
-    process = site.start()
-    until((site.here / "run.1" / "up").exists)
-    return process
-
-
-def gone(site: Site) -> dict[str, str]:
-    lines = site.file("gone.1").splitlines()
-    assert lines[-1] == "end"
-    return dict(line.split(" ", 1) for line in lines[:-1])
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
@@ -224,18 +216,6 @@ def test_the_whole_group_killed_with_a_payload_in_a_group_of_its_own(place: Site
     assert left(place)
     until((place.here / "gone.1").exists)
     assert not left(place)
-
-
-LEAVES_ALL = """
-import ctypes, os, time
-os.setsid()
-os.chdir("/")
-ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
-up = os.open({up!r}, os.O_WRONLY | os.O_CREAT)
-os.write(up, b"%d" % os.getpid())
-os.closerange(0, 99)
-time.sleep(99)
-"""
 
 
 def test_a_payload_seen_below_its_parent_belongs_to_the_attempt_whatever_it_has_left(place: Site) -> None:
@@ -421,11 +401,6 @@ def test_a_toucher_that_is_killed_or_stopped_has_a_successor(place: Site, how: s
     until(lambda: not ours(place))
 
 
-def is_dead(pid: int) -> bool:
-    """Tell whether a process is gone, or has ended and its parent has not heard of it."""
-    return not psutil.pid_exists(pid) or is_zombie(pid)
-
-
 def stay_in_group(site: Site, process: "subprocess.Popen[bytes]") -> tuple[Path, str, int]:
     """Kill the toucher while the file server is away; give the program that cannot be read, the old words, the next."""
     first = toucher_of(site)
@@ -517,18 +492,6 @@ def test_a_stopped_wrapper_s_claim_is_touched(place: Site) -> None:
     os.killpg(process.pid, signal.SIGCONT)
     (place.here / "run.1" / "go").touch()
     assert process.wait(10) == 0
-
-
-def give_up(site: Site, nonce: str = "") -> None:
-    """Do what the keeper does."""
-    nonce = nonce or site.file("claim.1").splitlines()[0].removeprefix("nonce ")
-    own = site.here / ".over"
-    own.write_text(f"nonce {nonce}\nwhy silent\nend\n")
-    while True:
-        with contextlib.suppress(FileExistsError):
-            (site.here / "over.1").hardlink_to(own)
-            return
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

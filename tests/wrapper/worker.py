@@ -24,6 +24,17 @@ HOST = Path("/proc/sys/kernel/hostname").read_text().strip()
 NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"  # "hello\n"
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180
+BUSY = ": >up; while :; do sleep 0.1; done"
+LEAVES_ALL = """
+import ctypes, os, time
+os.setsid()
+os.chdir("/")
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+up = os.open({up!r}, os.O_WRONLY | os.O_CREAT)
+os.write(up, b"%d" % os.getpid())
+os.closerange(0, 99)
+time.sleep(99)
+"""
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 
@@ -240,3 +251,35 @@ def toucher_of(site: Site) -> int:
     until(it)
     found = it()
     return found[0] if found else toucher_of(site)
+
+
+def start(site: Site, *argv: str, touch: int = 1) -> subprocess.Popen[bytes]:
+    site.jobs(*argv, facts=(f"touch {touch}",))
+    process = site.start()
+    until((site.here / "run.1" / "up").exists)
+    return process
+
+
+def gone(site: Site) -> dict[str, str]:
+    lines = site.file("gone.1").splitlines()
+    assert lines[-1] == "end"
+    return dict(line.split(" ", 1) for line in lines[:-1])
+
+
+def give_up(site: Site, nonce: str = "") -> None:
+    """Do what the keeper does."""
+    nonce = nonce or site.file("claim.1").splitlines()[0].removeprefix("nonce ")
+    own = site.here / ".over"
+    own.write_text(f"nonce {nonce}\nwhy silent\nend\n")
+    while True:
+        with contextlib.suppress(FileExistsError):
+            (site.here / "over.1").hardlink_to(own)
+            return
+        time.sleep(0.01)
+
+
+def is_dead(pid: int) -> bool:
+    """Tell whether a process is gone, or has ended and its parent has not heard of it."""
+    with contextlib.suppress(OSError):
+        return is_zombie(pid)
+    return True
