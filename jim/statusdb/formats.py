@@ -167,7 +167,7 @@ UPGRADES = (
     CREATE INDEX output_to_do ON output (task, due) WHERE todo <> '';
     CREATE INDEX output_open ON output (task, stream, p) WHERE state IN ('promised', 'broken');
     """,
-    # Of what was sent before, neither the nonces are known nor the time. Its senders are claimed, and may name any file.
+    # Of what was sent before, neither nonces are known nor times. Its senders are claimed, and may name any file.
     """
     ALTER TABLE attempt ADD COLUMN nonce TEXT NOT NULL DEFAULT '';
     ALTER TABLE submission ADD COLUMN intended TEXT NOT NULL DEFAULT '';
