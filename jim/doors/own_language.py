@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from jim.errors import BadRequest
 from jim.site.realm import Realm
 
 JOB = "job"  # the only attribute of a request, before the door turns it into attributes
+FILES = {"inputs", "stdin", "proxy", "token"}  # attributes that name files
 OURS = "JIM_"  # begins the names of variables that are attributes of JIM
 
 
@@ -68,9 +71,10 @@ def of_jim(variables: Mapping[str, str]) -> dict[str, str]:
     return {name[len(OURS) :].lower(): text for name, text in variables.items() if name.upper().startswith(OURS)}
 
 
-def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str) -> dict[str, Any]:
+def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str, directory: str) -> dict[str, Any]:
     """Add attributes that the gatekeeper passes as texts, each as the kind that the job type declares.
 
+    Names of files are relative to the directory of the job.
     By the gatekeeper's own key of a job JIM tells repeats from other jobs, so no user chooses it.
     """
     if not told:  # most jobs are one program, and need none of that module
@@ -80,6 +84,10 @@ def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str) ->
     found = attributes_of(told, attributes["job_type"], own)
     if "key" in found:
         raise BadRequest("the gatekeeper names each job itself; leave this out", "key")
+    for name in FILES & found.keys():
+        paths = found[name]
+        in_directory = partial(os.path.join, directory)
+        found[name] = [*map(in_directory, paths)] if isinstance(paths, list) else in_directory(paths)
     return attributes | found
 
 

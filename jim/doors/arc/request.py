@@ -48,7 +48,7 @@ def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
     told = _ours(grami, own)
     job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": grami["gridid"], **_resources(grami)}
-    return with_texts(attributes | _program(grami, job_type, own), told, own)
+    return with_texts(attributes | _program(grami, job_type, own), told, own, grami["directory"])
 
 
 def runtime_of(job_type: str) -> str:

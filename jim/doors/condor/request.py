@@ -58,7 +58,7 @@ def attributes_of(call: Called, own: str) -> dict[str, Any]:
     told = of_jim({**call.environment, **call.requirements})  # those of the job's ad count first
     job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": key_of(call), **_resources(call)}
-    return with_texts(attributes | _program(call, job_type, own), told, own)
+    return with_texts(attributes | _program(call, job_type, own), told, own, call.w)
 
 
 def key_of(call: Called) -> str:
@@ -74,7 +74,7 @@ def _resources(call: Called) -> dict[str, Any]:
     found |= {name: whole(getattr(call, letter), name) for letter, name in WHOLE.items()}
     if found["memory_mb"] < LEAST_MB:
         del found["memory_mb"]
-    found |= {"token": call.environment[TOKEN]} if TOKEN in call.environment else {}
+    found |= {"token": _in_iwd(call, call.environment[TOKEN])} if TOKEN in call.environment else {}
     return {name: value for name, value in found.items() if value not in (0, "(null)")}
 
 

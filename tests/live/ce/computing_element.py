@@ -55,7 +55,8 @@ class ComputingElement:
         return file
 
     def site_file(self, text: str) -> None:
-        (self.state / "site.toml").write_text(text)
+        """Write the site file, which opens the directories of jobs: most are submitted on this machine."""
+        (self.state / "site.toml").write_text(f'{text}[site]\ninputs_below = ["{self.place}"]\n')
         self.own(self.state / "site.toml")
 
     # Commands

@@ -1,0 +1,52 @@
+"""What a grid user may name, through a real gatekeeper: only what GRAM has made or fetched for the job."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.live.gram.gatekeeper import SAMGRID, until
+from tests.live.site import USER
+
+
+@pytest.fixture
+def key(gate):
+    """Put a key into the home of the account."""
+    (gate.account / ".ssh").mkdir(exist_ok=True)
+    file = gate.account / ".ssh/id"
+    file.write_text("the-key-of-the-account\n")
+    for each in (file.parent, file):
+        shutil.chown(each, USER, USER)
+    yield file
+    shutil.rmtree(file.parent)
+
+
+@pytest.mark.parametrize(
+    ("rsl", "words"),
+    [
+        ('(inputs="{key}")', "site.inputs_below"),
+        ('(inputs="{home}/.ssh")', "site.inputs_below"),
+        ("(stdin={key})", "site.inputs_below"),
+        ('(inputs="{state}/keys")', "site.inputs_below"),
+        ("(token={key})", "GRAM itself hands over the credential"),
+        ("(proxy={key})", "GRAM itself hands over the credential"),
+        ("(directory={state}/answers)", "is JIM's own"),
+    ],
+)
+def test_no_file_of_the_account_is_read_for_a_grid_user(gate, key, rsl, words):
+    before = gate.jobs()
+    asked = rsl.format(key=key, home=gate.account, state=gate.state)
+    code, out, err = gate.run("globusrun", "-F", "-r", SAMGRID, f"&(executable=/bin/cat){asked}")
+    assert words in err + out
+    assert code != 0
+    assert gate.jobs() == before
+
+
+def test_a_variable_of_the_user_names_no_credential(gate, key):
+    """GRAM puts its own variables before those of the user."""
+    _, job = gate.submit(f"&(executable=/bin/true)(environment=(X509_USER_PROXY {key})(A b))")
+    proxy = gate.show(job)["request"]["proxy"]
+    assert proxy.endswith("/x509_user_proxy")
+    assert proxy.startswith(f"{gate.account}/.globus/job/")
+    until(lambda: gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n", "it is done")
