@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from jim.clock import Clock
+from jim.errors import Damaged
 from jim.statusdb import is_there, open_store
 
 # Name of a grid job's directory or answer, or of the remains of a directory.
@@ -23,5 +24,6 @@ def used(state: Path, work: Path) -> Iterator[int]:
                 if found := PLACE.fullmatch(name):
                     yield int(found[1])
     if is_there(state):
-        with closing(open_store(state, Clock())) as store:
+        # A damaged store knows nothing any more. One that cannot be read just now may: then there is no number yet.
+        with suppress(Damaged), closing(open_store(state, Clock())) as store:
             yield store.highest_number()

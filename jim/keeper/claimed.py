@@ -51,6 +51,8 @@ class Spoilt:
 
     since: float  # in seconds since boot
     problems: Problems
+    had_time: bool = False  # the outputs had their time to come back
+    sure: bool = False  # a second try to make the tar has found these problems, after that time
 
 
 def claimed_by(place: Path, grid: int, ended: Ended) -> Claimed:

@@ -52,7 +52,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step is not Step.COLLECTING:
         keeper.spoilt.pop(job.id, None)
         return NEVER
-    if job.id in keeper.spoilt:
+    if (found := keeper.spoilt.get(job.id)) and (found.sure or not found.had_time):
         return spoilt.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
@@ -148,6 +148,7 @@ def _publish(keeper: Keeper, grid: int, key: str, text: str) -> None:
 def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
     """Store how a grid job ended; without a result, there is no tar."""
     keeper.left_out.pop(grid, None)
+    keeper.spoilt.pop(grid, None)
     _finish(keeper, keeper.store.grid_job(grid), result)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from jim.errand import Errand
@@ -24,8 +25,13 @@ LOOK_AGAIN_SECONDS, HELD_SECONDS = 1.0, 30.0
 
 def note(keeper: Keeper, job: GridJob, error: SpoiltOutputs) -> None:
     """Remember outputs that a try to make the tar has found spoilt; they may come back."""
-    keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found)
-    _show(keeper, job.id, str(error))
+    before = keeper.spoilt.get(job.id)
+    if before and before.had_time:
+        keeper.spoilt[job.id] = replace(before, problems=error.found, sure=True)
+        _decide(keeper, job.id, error.found)
+    else:
+        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found)
+        _show(keeper, job.id, str(error))
 
 
 def look(keeper: Keeper, job: GridJob) -> float:
@@ -44,12 +50,15 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     job, found = keeper.store.grid_job(grid), keeper.spoilt.get(grid)
     if job.step is not Step.COLLECTING or found is None:
         return
-    keeper.spoilt[grid] = Spoilt(found.since, problems)
+    keeper.spoilt[grid] = replace(found, problems=problems)
     left = found.since + _patience(keeper, problems) - keeper.clock.boot()
     if not problems:
         _collect_again(keeper, grid)
     elif left > 0:
         keeper.workers.wait(("collect", grid), min(LOOK_AGAIN_SECONDS, left))
+    elif not found.sure:  # make the tar once more: what is found then is all that is spoilt
+        keeper.spoilt[grid] = replace(found, problems=problems, had_time=True)
+        _look_at_once(keeper, grid)
     elif job.wish == Verb.CANCEL:
         fail(keeper, job, gives_up=True)
         _collect_again(keeper, grid)
@@ -99,6 +108,10 @@ def _show(keeper: Keeper, grid: int, words: str) -> None:
 
 def _collect_again(keeper: Keeper, grid: int) -> None:
     keeper.spoilt.pop(grid, None)
+    _look_at_once(keeper, grid)
+
+
+def _look_at_once(keeper: Keeper, grid: int) -> None:
     keeper.workers.forget(("collect", grid))
     keeper.looks.add([grid])
 

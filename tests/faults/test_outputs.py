@@ -7,6 +7,7 @@ import tarfile
 
 import pytest
 
+from jim.model import State
 from jim.workdir.tar import Tar
 from tests.faults.real import LIMIT, doomed, until
 from tests.stand_ins import World
@@ -73,7 +74,7 @@ def test_outputs_changed_before_they_are_verified_mean_another_attempt(place, ta
 
 def changed_after_all(place):
     """Bring a grid job to the point of its tar, and change an output behind the keeper's back."""
-    hurt = place("p")
+    hurt = place("p", visible_seconds=20.0)  # so long the output may come back
     hurt.submit(2)
     assert hurt.keep(command=doomed(hurt.place / "seen", "after", 1, "collect")) != 0
     output = hurt.site.work / "1/s1/run.1/out.txt"
@@ -102,10 +103,13 @@ def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
     assert keeper.wait(LIMIT) == 0
     with hurt.store() as store:
         job = store.grid_job(1)
-    assert job.outcome == "killed"
-    said = "cancelled: output 1.0/out.txt changed after it was verified: other content than when the payload ended"
-    assert job.reason == said
-    assert hurt.answer() == f"GRAM_SCRIPT_GT3_FAILURE_MESSAGE:{said}\nGRAM_SCRIPT_ERROR:8\n\n"
+        assert store.counts(1) == {State.FAILED: 1, State.COMPLETED: 1}
+    assert job.outcome == "failed"
+    said = "cancelled: 1 of 2 local jobs failed: outputs do not match the exit record: out.txt: other content than when"
+    assert job.reason.startswith(said)
+    with tarfile.open(job.result["tar"]) as tar:
+        names = [each for each in tar.getnames() if each.endswith("out.txt")]
+    assert names == ["1.1/out.txt"]
 
 
 def test_outputs_changed_while_the_tar_is_written_do_not_slip_in(tmp_path, monkeypatch):
