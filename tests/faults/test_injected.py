@@ -18,8 +18,7 @@ from tests.wrapper.worker import SHELLS, Site, left, ours, sh, until
 
 pytestmark = [pytest.mark.torture, pytest.mark.skipif(not can_trace(), reason=NO_STRACE)]
 PATH = os.defpath + ":/usr/bin:/bin"
-# Of a wrapper's many reads and looks at files: each so-many-th.
-MANY, EVERY = ("read", "newfstatat"), int(os.environ.get("JIM_EVERY", "9"))
+MOST = int(os.environ.get("JIM_CALLS", "16"))  # of a wrapper's calls of one kind, from the first to the last
 
 
 # The wrapper
@@ -35,7 +34,7 @@ def wrapper(place: Path, before: list[str], code: int = 0) -> Site:
 
 
 def judge_wrapper(site: Site, code: int) -> None:
-    """Compare what the wrapper has left with what the payload has written."""
+    """Compare what the wrapper has left with what the payload has written. JIM believes records, not exit codes."""
     ledger = (site.here / "ledger").read_text().split() if (site.here / "ledger").exists() else []
     (exit_code,) = site.codes
     assert ledger.count("start") <= 1, "it ran twice"
@@ -43,10 +42,8 @@ def judge_wrapper(site: Site, code: int) -> None:
     if (site.here / "exit.1").exists():
         told = site.record()
         assert told["code"] != "0" or ledger == ["start", "end"], "a good end, but there was none"
-        assert (told["code"] == "0") == (exit_code == 0) or exit_code < 0, "two different ends"
         if ledger == ["start", "end"]:
             assert told["code"] in (str(code), "-"), "another end than the real one"
-    assert exit_code != 0 or (site.here / "exit.1").exists()
     assert exit_code != 71 or not ledger, "superseded, and it ran"
 
 
@@ -59,8 +56,10 @@ def test_a_wrapper_with_a_fault_at_each_call_starts_a_payload_once_and_tells_no_
     judge_wrapper(whole, code)
     assert whole.record()["code"] == str(code)
     found = calls(log)
-    many = [each for each in found if each[0] in MANY][::EVERY]
-    chosen = [each for each in found if each[0] not in MANY] + many
+    chosen = []
+    for kind in {name for name, _ in found}:
+        of_it = [each for each in found if each[0] == kind]
+        chosen += of_it[:: -(-len(of_it) // MOST)]
 
     def run(number: int, before: list[str]) -> Callable[[], None]:
         def one() -> None:
