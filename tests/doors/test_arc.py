@@ -130,9 +130,14 @@ def test_a_scan_starts_nothing_before_a_job_is_with_jim(place, grami, word):
 
 # What A-REX was started with, beside what JIM reads.
 A_REX = {
-    "X509_CERT_DIR": "/a", "LD_LIBRARY_PATH": "/b", "PYTHONVERBOSE": "1", "CDPATH": "/usr", "BASH_FUNC_x%%": "() { :; }",
-    "ARC_LOCATION": "/opt/a rc", "TZ": "Europe/Berlin",
-}  # fmt: skip
+    "X509_CERT_DIR": "/a",
+    "LD_LIBRARY_PATH": "/b",
+    "PYTHONVERBOSE": "1",
+    "CDPATH": "/usr",
+    "BASH_FUNC_x%%": "() { :; }",
+    "ARC_LOCATION": "/opt/a rc",
+    "TZ": "Europe/Berlin",
+}
 READ = {"PATH", "HOME", "ARC_LOCATION", "TZ", "JIM_PYTHON", "JIM_STATE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE"}
 OF_THE_SHELL = {"PWD", "SHLVL", "_"}
 

@@ -125,6 +125,27 @@ def test_the_server_is_away(place, soft, later):
 
 
 @LONG
+def test_a_server_that_loses_power_forgets_claims(place):
+    """As one exported `async` does: what it had acknowledged a moment before is not on its disk."""
+    place.submit(8, body=GO)
+    place.start_keeper()
+    place.running(8)
+    back = place.away(6)
+    for claim in place.site.work.glob("*/s*/claim.*"):
+        for forgotten in (claim, claim.parent / f"c.{claim.read_text().split()[1]}"):
+            forgotten.unlink()
+    place.hidden.touch()
+    place.is_called("query", 3)
+    until(lambda: len(place.touched()) == 8 and min(place.touched()) > back, "all have claimed again")
+    place.is_called("history", 3)
+    assert Counter(place.events("start")) == {(n, 1): 1 for n in range(8)}
+    place.hidden.unlink()
+    place.go()
+    place.finish()
+    assert place.counts(8) == Counts(8, 0, 0, 0, 0)
+
+
+@LONG
 @pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
 def test_local_jobs_end_while_the_server_is_away(place, soft):
     """A soft mount may cost a payload's outputs, and so the work is done again; never a good end."""

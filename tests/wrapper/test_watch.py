@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -611,6 +612,42 @@ def test_an_attempt_whose_claim_the_keeper_has_taken_after_all_is_ended(place: S
     assert gone(place)["why"] == "given up by the keeper: its claim is another's"
     assert process.wait(10) != 0
     assert not (place.here / "exit.1").exists()
+
+
+@pytest.mark.parametrize(
+    "notice", [False, pytest.param(True, marks=pytest.mark.torture)], ids=["with its notice", "alone"]
+)
+def test_a_claim_that_the_file_server_has_forgotten_is_claimed_again(place: Site, notice: bool) -> None:
+    """Before the batch system starts the attempt once more, or the keeper takes it for one that never started."""
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    toucher_of(place)
+    claim = place.here / "claim.1"
+    nonce = claim.read_text().splitlines()[0]
+    claim.unlink()
+    if not notice:
+        next(place.here.glob("c.*")).unlink()
+    until(claim.exists)
+    assert claim.read_text().splitlines()[0] == nonce
+    assert place.run() == 71, "another start of the attempt"
+    wait_for_touches(claim, 2)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+    assert place.record()["code"] == "0"
+    assert "claim.1 was gone: it is claimed again" in place.file("log.1")
+
+
+@pytest.mark.torture
+def test_a_forgotten_claim_that_another_start_has_got_ends_the_first(place: Site) -> None:
+    process = start(place, *sh(f"echo $$ >>../ledger; {BUSY}"), touch=2)
+    toucher_of(place)
+    (place.here / "claim.1").unlink()
+    shutil.rmtree(place.here / "run.1")  # the server has forgotten this, too
+    second = place.start()
+    until(lambda: place.file("ledger").count("\n") == 2, 20)
+    assert process.wait(30) != 0
+    first = int(place.file("ledger").split()[0])
+    until(lambda: is_dead(first), 10)
+    assert second.poll() is None
 
 
 def test_a_wrapper_that_writes_its_record_finishes_it_though_it_was_given_up(place: Site) -> None:
