@@ -70,6 +70,14 @@ def test_an_account_that_names_the_proxy_of_another_job_gets_nothing_of_it(ce):
         ce.until(job, "FINISHED")
 
 
+def test_a_rex_itself_names_who_sent_a_job(ce):
+    place, job, number = waiting_job(ce)
+    sender = ce.show(number)["sender"]
+    assert (sender["dn"], sender["claimed"]) == ("/DC=org/DC=jimlab/CN=Grid User", False)
+    (place / "go").touch()
+    ce.until(job, "FINISHED")
+
+
 def test_killed_right_after_it_was_resumed_it_ends(ce):
     place = ce.directory()
     (place / "ledger").touch()
