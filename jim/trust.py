@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = 0
 LONGEST = 4 * 1024 * 1024  # bytes of a site file
+MOST_LINKS = 40  # on one way, as the kernel allows
 
 
 class Untrusted(PermissionError):
@@ -87,7 +88,23 @@ def _replaceable(about: os.stat_result) -> bool:
 
 
 def _above(place: Path) -> dict[Path, None]:
-    return dict.fromkeys((*place.absolute().parents, *place.resolve().parents))
+    """Return each directory in which a name on the way to a place is looked up, also on the way of links."""
+    here, found, links = Path("/"), dict[Path, None](), 0
+    names = [*place.absolute().parts[:0:-1]]
+    while names:
+        name = names.pop()
+        found[here] = None
+        ahead = here.parent if name == ".." else here / name
+        if not ahead.is_symlink():
+            here = ahead
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(place))
+        target = ahead.readlink()
+        here = Path("/") if target.is_absolute() else here
+        names += [each for each in target.parts[::-1] if each != "/"]
+    return found
 
 
 def _by_group(about: os.stat_result) -> bool:
@@ -108,7 +125,8 @@ def _places(place: Path) -> tuple[list[Path], list[Path]]:
     there = [place, *sorted(place.rglob("*"))]
     real = dict.fromkeys(each for each in there if not each.is_symlink())
     above = _above(place)
-    for target in dict.fromkeys(each.resolve() for each in there if each.is_symlink() and each.exists()):
-        above |= dict.fromkeys(target.parents)
+    for link in (each for each in there if each.is_symlink() and each.exists()):
+        above |= _above(link)
+        target = link.resolve()
         real |= dict.fromkeys((target, *(each for each in target.rglob("*") if not each.is_symlink())))
     return list(above), list(real)

@@ -74,6 +74,26 @@ def test_where_links_lead_counts_too(own: Path, tmp_path: Path, led_to: str) -> 
     assert tmp_path / led_to in {*open_to_all(own)}
 
 
+@pytest.mark.parametrize("led_by", ["file", "directory"])
+def test_each_link_on_the_way_counts(own: Path, tmp_path: Path, led_by: str) -> None:
+    """Whoever can replace a link in the middle decides where the way ends."""
+    middle = tmp_path / "middle"
+    middle.mkdir(mode=0o755)
+    (middle / "second").symlink_to("../up" if led_by == "directory" else own)
+    (tmp_path / "first").symlink_to(middle / "second")
+    place = tmp_path / "first" / "own" if led_by == "directory" else tmp_path / "first"
+    assert [*open_to_all(place)] == []
+    _open(middle, stat.S_IWOTH)
+    assert [*open_to_all(place)] == [middle]
+
+
+def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        [*open_to_all(tmp_path / "one/code")]
+
+
 def test_what_others_own_or_a_group_can_write_is_found(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _open(own / "trusted", stat.S_IWGRP)
     monkeypatch.setattr(trust, "_by_group", lambda about: bool(about.st_mode & stat.S_IWGRP))
