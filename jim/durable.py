@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 # By the magic numbers of statfs: those that this kernel writes to a disk of its own. Network file systems are not among
@@ -27,14 +28,11 @@ def sync_local(directories: Iterable[Path]) -> None:
 
     To sync one file after the other takes twenty times as long for many small ones.
     """
-    seen = set()
-    for each in directories:
+    for each in {each.stat().st_dev: each for each in directories}.values():
         descriptor = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            device = os.fstat(descriptor).st_dev
-            if device not in seen and _is_local(descriptor):
+            if _is_local(descriptor):
                 _call("syncfs", descriptor, each)
-            seen.add(device)
         finally:
             os.close(descriptor)
 
@@ -45,8 +43,13 @@ def _is_local(descriptor: int) -> bool:
     return ctypes.c_long.from_buffer(told).value & 0xFFFFFFFF in LOCAL
 
 
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _call(name: str, descriptor: int, path: object, *more: object) -> None:
     """Call a function of the C library that Python lacks."""
-    if getattr(ctypes.CDLL(None, use_errno=True), name)(descriptor, *more):
+    if getattr(_library(), name)(descriptor, *more):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(path))

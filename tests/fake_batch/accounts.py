@@ -53,6 +53,15 @@ def name_of(run: Run) -> str:
     return f"{instance}-{grid}.{run.facts['n']}-{run.facts['attempt']}"
 
 
+def _wall(line: dict[str, Any]) -> float:
+    """Return the time that a record has told, whatever of it was booked."""
+    told = line.get("implausible", {}).get("wall_seconds")
+    if told is None:
+        return float(line["wall_seconds"])
+    assert line["wall_seconds"] == told["most"] < told["reported"], f"neither the record's nor the most: {line}"
+    return float(told["reported"])
+
+
 def _agrees(line: dict[str, Any], run: Run | None) -> None:
     """Compare a line with what the payload did, and has told in an exit record."""
     told = line["exit_code"], line["signal"]
@@ -61,5 +70,6 @@ def _agrees(line: dict[str, Any], run: Run | None) -> None:
         assert run, f"accounted as ended by itself, though it never ran: {line}"
         assert run.recorded, f"who has measured that? {line}"
         assert told == (run.code, run.signal), f"it ended with {run.code}, signal {run.signal}: {line}"
-        assert line["wall_seconds"] == run.seconds, f"another time than the record's: {line}"
+        # What a record says is booked up to what the keeper saw itself: here a payload says more than the clock shows.
+        assert _wall(line) == run.seconds, f"another time than the record's: {line}"
     assert line["verdict"] != "completed" or line["exit_code"] == 0, f"a wrong end: {line}"
