@@ -18,7 +18,7 @@ from tests.wrapper.worker import SHELLS, Site, left, ours, sh, until
 
 pytestmark = [pytest.mark.torture, pytest.mark.skipif(not can_trace(), reason=NO_STRACE)]
 PATH = os.defpath + ":/usr/bin:/bin"
-MOST = int(os.environ.get("JIM_CALLS", "16"))  # of a wrapper's calls of one kind, from the first to the last
+MOST = int(os.environ.get("JIM_CALLS", "10"))  # of a wrapper's calls of one kind, from the first to the last
 
 
 # The wrapper
