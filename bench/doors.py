@@ -85,7 +85,7 @@ def condor(calls: int) -> Iterator[Figure]:
         seconds_of(submitted, place.environment)
         place.until(lambda: "JobStatus=1" in place.answer(2))
         script = place.directory / "jim_status.sh"
-        script.write_text(ce_service.script("status"))
+        script.write_text(ce_service.script("status", ""))
         script.chmod(0o700)
         command, answer = (str(script), "jim/20261123/2"), str(place.state / "answers/2")
         times = alternate(

@@ -36,7 +36,7 @@ MOVED = (  # what has the path of the state directory
     ),
 )
 UNSPLIT = (
-    "SELECT r.grid, r.text FROM request r JOIN grid_job g ON g.id = r.grid WHERE g.step = 'accepted' "
+    "SELECT r.grid, r.text, g.realm FROM request r JOIN grid_job g ON g.id = r.grid WHERE g.step = 'accepted' "
     "AND g.key LIKE 'task:%'"
 )
 OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "output", "wave", "task_tally", "task_journal")
@@ -182,9 +182,10 @@ class Tasks(Connected):
         with self.transaction():
             for number, spec in self.db.execute("SELECT id, spec FROM task").fetchall():
                 self.set_spec(number, _moved(json.loads(spec), **below))
-            for number, text in self.db.execute(UNSPLIT).fetchall():
-                request = json.dumps(_moved(json.loads(text), **below))
+            for number, *texts in self.db.execute(UNSPLIT).fetchall():
+                request, realm = (text and json.dumps(_moved(json.loads(text), **below)) for text in texts)
                 self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (request, number))
+                self.db.execute("UPDATE grid_job SET realm = ? WHERE id = ?", (realm, number))
             for change in MOVED:
                 self.db.execute(change, below)
 

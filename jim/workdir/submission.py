@@ -27,6 +27,7 @@ from jim.site.realm import OWN, Opener
 from jim.workdir import credentials, packages
 from jim.workdir.removed import INSTANCE, WRAPPER, is_absent
 
+Sharing = Callable[[], str]
 OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
@@ -152,12 +153,7 @@ def is_seen(work: Path) -> bool:
 
 
 def prepare_grid_job(
-    site: Site,
-    place: Path,
-    handler: Handler,
-    request: Attributes,
-    opener: Opener = OWN,
-    sharing: Callable[[], str] = str,
+    site: Site, place: Path, handler: Handler, request: Attributes, opener: Opener = OWN, sharing: Sharing = str
 ) -> None:
     """Fill a grid job's directory once: the present wrapper, and the package of files that its sender may name.
 
@@ -172,8 +168,7 @@ def prepare_grid_job(
     with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
         handler.prepare_work_area(request, Path(area))
         own = list(packages.walked(Path(area)))
-        both = {each.name for each in own} & {each.name for each in sent}
-        if both:
+        if both := {each.name for each in own} & {each.name for each in sent}:
             raise BadRequest(f"the job type {request['job_type']} has a file {min(both)} of its own", "inputs")
         if own or sent:
             packages.share(site.work, place, [*own, *sent], sharing())

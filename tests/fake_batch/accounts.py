@@ -55,7 +55,7 @@ def name_of(run: Run) -> str:
 
 def _wall(line: dict[str, Any]) -> float:
     """Return the time that a record has told, whatever of it was booked."""
-    told = line.get("implausible", {}).get("wall_seconds")
+    told = (line.get("implausible") or {}).get("wall_seconds")
     if told is None:
         return float(line["wall_seconds"])
     assert line["wall_seconds"] == told["most"] < told["reported"], f"neither the record's nor the most: {line}"

@@ -110,7 +110,7 @@ def test_modules_that_tests_patch_to_fake_a_batch_command_are_counted(tmp_path):
         "    monkeypatch.setattr(check, 'other', print)\n"
     )
     assert faked(tmp_path) == {"jim.keeper.opening", "jim.admin.check"}
-    assert faked(FIGURES.parents[1] / "tests") == {"jim.idealizer.channel"}
+    assert faked(FIGURES.parents[1] / "tests") == {"jim.idealizer.channel", "jim.admin.known_types"}
 
 
 @pytest.mark.torture

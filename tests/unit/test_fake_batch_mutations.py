@@ -18,13 +18,13 @@ from jim.keeper import (
     accepting,
     accounting,
     asking,
+    claimed,
     doubts,
     fulfilling,
     judging,
     looking_up,
     sending,
     settling,
-    verifying,
 )
 from jim.keeper.accepting import take_request
 from jim.keeper.enclosed import Enclosure
@@ -194,13 +194,13 @@ def nothing_of_what_was_killed(patch):
 
 def without_the_second_output(patch):
     """Leave out what a payload wrote beside its standard output and error."""
-    read = verifying.read_exit_record
+    read = claimed.read_exit_record
 
     def reading(text):
         record = read(text)
         return record._replace(files=record.files[:2])
 
-    patch.setattr(verifying, "read_exit_record", reading)
+    patch.setattr(claimed, "read_exit_record", reading)
 
 
 def tables_of_another_attempt(patch):

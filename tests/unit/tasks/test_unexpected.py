@@ -188,9 +188,9 @@ def test_a_fault_of_a_task_that_is_cancelled_lets_it_be_cancelled(ground, monkey
 def test_a_fault_while_a_wave_is_followed_pauses_its_task(ground, monkeypatch):
     ground.start(two(), "t", "u")
     ground.until(lambda: len(ground.batch.tasks) == 4)
-    follow, task = following._follow, ground.task("t").id
+    follow, task = following.follow_wave, ground.task("t").id
     with monkeypatch.context() as patch:
-        patch.setattr(following, "_follow", lambda k, wave: odd() if wave.task == task else follow(k, wave))
+        patch.setattr(following, "follow_wave", lambda k, wave: odd() if wave.task == task else follow(k, wave))
         ground.until_state(TaskState.FINISHED, "u")
         assert (ground.task("t").state, ground.task("t").reason) == (TaskState.PAUSED, PAUSED)
     ground.ask("resume")
