@@ -34,6 +34,10 @@ BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
 LAST_SECOND = 253_402_300_799.0  # of the year 9999, the last one of calendars
 
 
+class NotReady(BadRequest):
+    """A credential that is empty or cannot be read now: its gatekeeper may be about to renew it."""
+
+
 def paths_in(request: Mapping[str, Any]) -> dict[str, str]:
     """Return the credential files that a request names, by kind."""
     return {kind: request[kind] for kind in KINDS if request.get(kind)}
@@ -45,13 +49,13 @@ def content_of(kind: str, path: str, opener: Opener = OWN) -> bytes:
         content = read_whole(opener.open(path, kind), LONGEST, path)
     except OSError as error:
         reason = error.strerror or error
-        raise BadRequest(f"cannot read the {KINDS[kind]} {path}: {reason}", kind) from error
+        raise NotReady(f"cannot read the {KINDS[kind]} {path}: {reason}", kind) from error
     except BadRequest:
         raise
     except JimError as error:
         raise BadRequest(str(error), kind) from error
     if not content.strip():
-        raise BadRequest(f"{path} is empty", kind)
+        raise NotReady(f"{path} is empty", kind)
     if kind == "token" and not TOKEN.fullmatch(content):  # so no other file is ever handed over as one
         raise BadRequest(f"{path} is no token: expected one line of printable letters without blanks", kind)
     return content
@@ -65,7 +69,7 @@ def content_soon(kind: str, path: str, opener: Opener = OWN) -> bytes:
     for pause in PAUSES:
         try:
             return content_of(kind, path, opener)
-        except BadRequest as error:
+        except NotReady as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
         time.sleep(pause)
