@@ -42,7 +42,7 @@ class Gatekeeper:
         self.uids = {pwd.getpwnam(name).pw_uid for name in (USER, OTHER)}
         self.account = Path(pwd.getpwnam(USER).pw_dir)
         self.client = Path(pwd.getpwnam("gridclient").pw_dir)
-        self.state = self.account / ".local/state/jim"
+        self.state, self.settings = self.account / ".local/state/jim", place / "site.toml"
         for each in (self.state, self.client / "ours"):  # what a run before has left would be taken for its own
             shutil.rmtree(each, ignore_errors=True)
         for each in (self.state.parents[1], self.state.parent, self.state):
@@ -67,6 +67,8 @@ class Gatekeeper:
         self.jim("gram", "register")
 
     def site_file(self, text: str) -> None:
+        """Write the site file, for the account and for root, who obeys none of an account's."""
+        self.settings.write_text(text)
         (self.state / "site.toml").write_text(text)
         shutil.chown(self.state / "site.toml", USER, USER)
 
@@ -75,7 +77,7 @@ class Gatekeeper:
         become = ["runuser", "-u", account, "--"] if account else []
         home = pwd.getpwnam(account or "root").pw_dir
         command = [*become, "env", "-i", f"HOME={home}", f"JIM_PYTHON={self.python}", f"PATH={os.environ['PATH']}"]
-        command += [] if account else [f"JIM_SITE={self.state / 'site.toml'}"]
+        command += [] if account else [f"JIM_SITE={self.settings}"]
         done = subprocess.run(
             [*command, str(self.home / "shell/jim"), *words], capture_output=True, text=True, timeout=60, check=False
         )
