@@ -70,6 +70,17 @@ def test_a_disk_that_takes_no_sync_completes_nothing(world, monkeypatch):
     assert tar_of(world, grid)["1.0/dat"] == b"data"
 
 
+def test_a_run_directory_that_is_gone_and_had_no_outputs_holds_up_nobody(world):
+    """Its payload, or somebody who cleaned up, has removed it."""
+    grid = started(world, 2)
+    world.batch.finish(1, 1)
+    run_of(world, grid, 1).rmdir()
+    world.batch.finish(1, 2, **files(dat=b"data"))
+    world.until(lambda: world.finished(grid))
+    assert tar_of(world, grid)["1.1/dat"] == b"data"
+    assert world.store.counts(grid) == {State.COMPLETED: 2}
+
+
 @pytest.fixture
 def calls(monkeypatch):
     """Take down what the C library is called for, on a file system that is said to be ext4."""
@@ -88,7 +99,26 @@ def test_one_call_is_for_all_directories_of_a_file_system(tmp_path, calls):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     durable.sync_local([tmp_path / "a", tmp_path / "b"])
-    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "b")]
+    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "a")]
+
+
+def test_a_directory_that_cannot_be_opened_is_made_durable_by_another_one(tmp_path, calls, monkeypatch):
+    """A payload may have taken from its directory the right to list it, but its outputs can be read."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    real = os.open
+
+    def opened(path, *more):
+        if path == tmp_path / "a":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *more)
+
+    monkeypatch.setattr(durable.os, "open", opened)
+    durable.sync_local([tmp_path / "a", tmp_path / "b"])
+    durable.sync_local([tmp_path / "a"])
+    assert [path for name, path in calls if name == "syncfs"] == [tmp_path / "b", tmp_path]
+    with pytest.raises(FileNotFoundError):
+        durable.sync_local([tmp_path / "gone"])
 
 
 def test_a_network_file_system_is_left_alone(tmp_path, calls, monkeypatch):
