@@ -164,9 +164,10 @@ class Wishes:
         return verb == Verb.RESPLIT and not self.resplits.has_pieces(self.keeper, job, slices, content)
 
     def _may_cure(self, job: GridJob, verb: str) -> bool:
-        """Tell whether a wish may be what lets a tar be made at last."""
+        """Tell whether a wish may be what lets a tar be made at last; what a cancel would end at once waits for it."""
         failed = job.id in self.keeper.spoilt or job.tries
-        return bool(failed) and verb in (Verb.RETRY, Verb.FORCE) and not self.keeper.workers.busy(("collect", job.id))
+        cures = (Verb.FORCE,) if job.wish == Verb.CANCEL else (Verb.RETRY, Verb.FORCE)
+        return bool(failed) and verb in cures and not self.keeper.workers.busy(("collect", job.id))
 
 
 class TakingInbox:

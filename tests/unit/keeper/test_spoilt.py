@@ -324,3 +324,12 @@ def test_a_full_disk_of_the_tar_is_no_fault_of_an_output(world, monkeypatch):
     assert world.keeper.spoilt == {}
     full.clear()
     assert tar_of(world, grid)["1.0/dat"] == b"data"
+
+
+def test_a_retry_after_a_cancel_waits_for_the_tar_as_ever(world, held):
+    """Otherwise what it tries again would be killed at once by the cancel, and nothing would come of the retry."""
+    world.wish("cancel", str(held))
+    world.wish("retry", str(held))
+    world.until(lambda: world.store.counts(held).get(State.SUBMITTED) == 3)
+    world.run_all(held)
+    assert world.store.grid_job(held).outcome == "completed"
