@@ -164,9 +164,12 @@ class Wishes:
         return verb == Verb.RESPLIT and not self.resplits.has_pieces(self.keeper, job, slices, content)
 
     def _may_cure(self, job: GridJob, verb: str) -> bool:
-        """Tell whether a wish may be what lets a tar be made at last; what a cancel would end at once waits for it."""
+        """Tell whether a wish may be what lets a tar be made at last, or must not hold up another one that may.
+
+        What a cancel would end at once waits for the tar.
+        """
         failed = job.id in self.keeper.spoilt or job.tries
-        cures = (Verb.FORCE,) if job.wish == Verb.CANCEL else (Verb.RETRY, Verb.FORCE)
+        cures = (Verb.FORCE, Verb.EDIT) if job.wish == Verb.CANCEL else (Verb.FORCE, Verb.EDIT, Verb.RETRY)
         return bool(failed) and verb in cures and not self.keeper.workers.busy(("collect", job.id))
 
 

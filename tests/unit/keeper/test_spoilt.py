@@ -333,3 +333,21 @@ def test_a_retry_after_a_cancel_waits_for_the_tar_as_ever(world, held):
     world.until(lambda: world.store.counts(held).get(State.SUBMITTED) == 3)
     world.run_all(held)
     assert world.store.grid_job(held).outcome == "completed"
+
+
+def test_an_edit_before_a_retry_does_not_hold_it_up(world):
+    """What it changes is for the one that has failed, too."""
+    world.keeper.site = world.site._replace(limits=Limits(attempts=1))
+    grid = started(world, 4)
+    for index, code in ((1, 0), (2, 0), (3, 0), (4, 1)):
+        world.batch.finish(1, index, code=code, **files(dat=b"data"))
+        if index == 3:
+            world.until(lambda: world.store.counts(grid).get(State.COMPLETED) == 3)
+            for lost in (1, 2, 3):
+                (run_of(world, grid, lost) / "dat").unlink()
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    inbox.wish(world.site.state, "edit", str(grid), changes={"memory_mb": 900})
+    world.wish("retry", str(grid))
+    world.until(lambda: world.store.counts(grid).get(State.SUBMITTED) == 4)
+    assert world.store.grid_job(grid).request["memory_mb"] == 900
+    assert {each.asked["memory_mb"] for each in world.store.submissions("confirmed", "recorded", grid=grid)} >= {900}
