@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import itertools
 import os
 from collections.abc import Iterable
 from functools import cache
@@ -28,13 +30,28 @@ def sync_local(directories: Iterable[Path]) -> None:
 
     To sync one file after the other takes twenty times as long for many small ones.
     """
-    for each in {each.stat().st_dev: each for each in directories}.values():
-        descriptor = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    places: dict[int, list[Path]] = {}
+    for each in directories:
+        places.setdefault(each.stat().st_dev, []).append(each)
+    for device, some in places.items():
+        above = (each for each in dict.fromkeys(each.parent for each in some) if each.stat().st_dev == device)
+        descriptor, opened = _opened(itertools.chain(some, above))
         try:
             if _is_local(descriptor):
-                _call("syncfs", descriptor, each)
+                _call("syncfs", descriptor, opened)
         finally:
             os.close(descriptor)
+
+
+def _opened(directories: Iterable[Path]) -> tuple[int, Path]:
+    """Open the first directory that may be listed: a payload may have taken that right from its own."""
+    denied: PermissionError | None = None
+    for each in directories:
+        try:
+            return os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), each
+        except PermissionError as error:
+            denied = denied or error
+    raise denied or FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
 def _is_local(descriptor: int) -> bool:

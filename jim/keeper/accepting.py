@@ -164,9 +164,13 @@ class Wishes:
         return verb == Verb.RESPLIT and not self.resplits.has_pieces(self.keeper, job, slices, content)
 
     def _may_cure(self, job: GridJob, verb: str) -> bool:
-        """Tell whether a wish may be what lets a tar be made at last."""
+        """Tell whether a wish may be what lets a tar be made at last, or must not hold up another one that may.
+
+        What a cancel would end at once waits for the tar.
+        """
         failed = job.id in self.keeper.spoilt or job.tries
-        return bool(failed) and verb in (Verb.RETRY, Verb.FORCE) and not self.keeper.workers.busy(("collect", job.id))
+        cures = (Verb.FORCE, Verb.EDIT) if job.wish == Verb.CANCEL else (Verb.FORCE, Verb.EDIT, Verb.RETRY)
+        return bool(failed) and verb in cures and not self.keeper.workers.busy(("collect", job.id))
 
 
 class TakingInbox:

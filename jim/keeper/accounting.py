@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -182,7 +183,7 @@ def _measured(each: Unaccounted, sent: str, cores: int) -> dict[str, Any]:
     taken in. Whoever reports more gets no more wall time, and the line keeps both numbers. CPU time stays as reported:
     programs may use more cores than they asked for, and clocks of nodes may be wrong.
     """
-    record, seen = _record(each), age_seconds(sent, each.at)
+    record, seen = _record(each), _seen(sent, each.at)
     return {
         "started": record.started if record else each.started,
         "ended": record.ended if record else each.at,
@@ -194,6 +195,11 @@ def _measured(each: Unaccounted, sent: str, cores: int) -> dict[str, Any]:
         "exit_code": record.code if record else None,
         "signal": record.signal if record else None,
     }
+
+
+def _seen(sent: str, at: str) -> float:
+    """Return the seconds between two times of the keeper; a clock that was set back meanwhile bounds nothing."""
+    return math.inf if age_seconds(at, sent) else age_seconds(sent, at)
 
 
 def _implausible(record: ExitRecord, seen: float, cores: int) -> dict[str, Any] | None:

@@ -50,7 +50,8 @@ class Answering:
         """Write what polls print and note the record for the page; return when to try again."""
         kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
         later = self._placing(keeper, job, kept)
-        self._syncing.discard(job.id)  # its answer may change; the last one is made durable again
+        for those in (self._ended, self._syncing):
+            those.discard(job.id)  # its answer may change; the last one is made durable again
         answered, told = keeper.doors.answered, _told(keeper, job, kept)
         answer, again = _answer(keeper, job, told)
         self._note(keeper, job)

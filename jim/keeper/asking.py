@@ -64,13 +64,14 @@ class Asking:
         for word in compared.unknown_words - self._odd_words:
             log.warning("the batch system uses a word that its adapter does not know: %r; job state unchanged", word)
         self._odd_words |= compared.unknown_words
+        # One command for both: it is repeated ever more seldom while the batch system keeps any of them.
+        compared.leftovers += self._too_late(keeper, began, compared.lingering)
         take_in(keeper, began, compared)
-        self._end_lingering(keeper, began, compared.lingering)
 
-    def _end_lingering(
+    def _too_late(
         self, keeper: Keeper, began: float, lingering: Mapping[tuple[str, int], tuple[int, int]]
-    ) -> None:
-        """Tell of batch jobs that two listings show long after their end, then cancel just these."""
+    ) -> list[tuple[str, int]]:
+        """Tell of batch jobs that two listings show long after their end, and return them: just these are cancelled."""
         before, self._lingering = self._lingering, {}
         for key, (grid, n) in lingering.items():
             since, late = before.get(key, (began, 0))
@@ -79,8 +80,7 @@ class Asking:
             if late == LATE_LISTINGS:
                 log.warning("%d.%d: %s; JIM cancels batch job %s, index %d", grid, n, LINGERS, *key)
                 keeper.store.note(grid, "cancelled in the batch system", Witness.QUEUE, LINGERS, n)
-        if told := [key for key, (_, late) in self._lingering.items() if late >= LATE_LISTINGS]:
-            clear(keeper, told)
+        return [key for key, (_, late) in self._lingering.items() if late >= LATE_LISTINGS]
 
 
 def _ask(keeper: Keeper) -> Compared:

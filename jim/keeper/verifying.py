@@ -67,9 +67,12 @@ def _claimed(keeper: Keeper, jobs: Sequence[tuple[int, int]]) -> list[Claimed]:
 
 
 def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
-    """Compare outputs, and make durable what is good: the store must not outlive what it says is there."""
+    """Compare outputs, and make durable what is good: the store must not outlive what it says is there.
+
+    Of a local job without outputs, the directory may be gone: that must not hold up the others.
+    """
     found = [(each, problem_of(each)) for each in claimed]
-    sync_local(each.directory for each, problem in found if not problem)
+    sync_local(each.directory for each, problem in found if each.record.files and not problem)
     return found
 
 

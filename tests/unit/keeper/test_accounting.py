@@ -265,6 +265,21 @@ def test_times_that_can_be_true_are_booked_as_they_are_reported(world, monkeypat
     assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (59.75, 118.0, None)
 
 
+def test_a_clock_that_was_set_back_cuts_no_honest_times(world, monkeypatch):
+    """The keeper's clock was an hour ahead as it sent the job: what it saw bounds nothing."""
+    at = ["2026-01-31T13:00:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world, cores=2)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 1)
+    world.go(2)
+    at[0] = "2026-01-31T12:30:00.000Z"
+    world.batch.finish(1, 1, extra="up 1799.75\ncpu 3500.00\n")
+    world.until(lambda: lines(world))
+    (line,) = lines(world)
+    assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (1799.75, 3500.0, None)
+
+
 def test_what_a_version_before_has_sent_is_bounded_by_the_life_of_its_grid_job(world, monkeypatch):
     at = ["2026-01-31T12:00:00.000Z"]
     monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])

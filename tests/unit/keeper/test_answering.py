@@ -160,3 +160,23 @@ def test_a_retry_during_the_sync_keeps_the_new_answer_to_be_written(answered, mo
     assert answered.store.left() == [1]
     answered.go(2)
     assert answered.store.left() == []
+
+
+def test_the_answer_of_a_grid_job_that_was_opened_again_is_not_taken_for_the_last_one(answered, monkeypatch):
+    """Made durable as such, it would let the store forget the last one, should that be written at this moment."""
+    answered.keeper.workers.wait(answering.LAST, 1_000_000.0)
+    answered.batch.start(1)
+    answered.batch.finish(1, 1, 3)
+    answered.until(lambda: answered.finished(1))
+    answered.go(2)
+    answered.wish("retry", "1")
+    answered.until(lambda: not answered.finished(1))
+    answered.go(2)
+    synced = []
+    monkeypatch.setattr(answering, "_sync", lambda _, numbers: synced.extend(numbers) or set())
+    answered.keeper.workers.forget(answering.LAST)
+    answered.go(3)
+    assert synced == []
+    answered.run_all(1)
+    answered.go(2)
+    assert (synced, answered.store.left()) == ([1], [])

@@ -98,6 +98,18 @@ def test_a_batch_job_that_runs_ten_minutes_after_its_completed_end_is_told_of_an
     assert caplog.text.count("JIM cancels batch job 1, index 1") == 1
 
 
+def test_it_is_cancelled_too_where_the_batch_system_keeps_what_was_cleared(world, monkeypatch):
+    task, put_back = lingers(world), world.batch.tasks["1", 2]
+    world.batch.finish(1, 2)
+    world.until(lambda: world.state(1, 1) is State.COMPLETED)
+    world.submit(1, key="k2")
+    put_back.state = State.SUBMITTED
+    real = world.batch.cancel_command
+    monkeypatch.setattr(world.batch, "cancel_command", lambda ids: real([each for each in ids if each != ("1", 2)]))
+    world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=100)
+    assert put_back.state is State.SUBMITTED
+
+
 def test_one_listing_alone_cancels_no_batch_job_that_runs(world):
     """The next one shows that it has ended."""
     task = lingers(world)

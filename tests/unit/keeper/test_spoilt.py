@@ -70,6 +70,17 @@ def test_a_disk_that_takes_no_sync_completes_nothing(world, monkeypatch):
     assert tar_of(world, grid)["1.0/dat"] == b"data"
 
 
+def test_a_run_directory_that_is_gone_and_had_no_outputs_holds_up_nobody(world):
+    """Its payload, or somebody who cleaned up, has removed it."""
+    grid = started(world, 2)
+    world.batch.finish(1, 1)
+    run_of(world, grid, 1).rmdir()
+    world.batch.finish(1, 2, **files(dat=b"data"))
+    world.until(lambda: world.finished(grid))
+    assert tar_of(world, grid)["1.1/dat"] == b"data"
+    assert world.store.counts(grid) == {State.COMPLETED: 2}
+
+
 @pytest.fixture
 def calls(monkeypatch):
     """Take down what the C library is called for, on a file system that is said to be ext4."""
@@ -88,7 +99,26 @@ def test_one_call_is_for_all_directories_of_a_file_system(tmp_path, calls):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     durable.sync_local([tmp_path / "a", tmp_path / "b"])
-    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "b")]
+    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "a")]
+
+
+def test_a_directory_that_cannot_be_opened_is_made_durable_by_another_one(tmp_path, calls, monkeypatch):
+    """A payload may have taken from its directory the right to list it, but its outputs can be read."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    real = os.open
+
+    def opened(path, *more):
+        if path == tmp_path / "a":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, *more)
+
+    monkeypatch.setattr(durable.os, "open", opened)
+    durable.sync_local([tmp_path / "a", tmp_path / "b"])
+    durable.sync_local([tmp_path / "a"])
+    assert [path for name, path in calls if name == "syncfs"] == [tmp_path / "b", tmp_path]
+    with pytest.raises(FileNotFoundError):
+        durable.sync_local([tmp_path / "gone"])
 
 
 def test_a_network_file_system_is_left_alone(tmp_path, calls, monkeypatch):
@@ -294,3 +324,30 @@ def test_a_full_disk_of_the_tar_is_no_fault_of_an_output(world, monkeypatch):
     assert world.keeper.spoilt == {}
     full.clear()
     assert tar_of(world, grid)["1.0/dat"] == b"data"
+
+
+def test_a_retry_after_a_cancel_waits_for_the_tar_as_ever(world, held):
+    """Otherwise what it tries again would be killed at once by the cancel, and nothing would come of the retry."""
+    world.wish("cancel", str(held))
+    world.wish("retry", str(held))
+    world.until(lambda: world.store.counts(held).get(State.SUBMITTED) == 3)
+    world.run_all(held)
+    assert world.store.grid_job(held).outcome == "completed"
+
+
+def test_an_edit_before_a_retry_does_not_hold_it_up(world):
+    """What it changes is for the one that has failed, too."""
+    world.keeper.site = world.site._replace(limits=Limits(attempts=1))
+    grid = started(world, 4)
+    for index, code in ((1, 0), (2, 0), (3, 0), (4, 1)):
+        world.batch.finish(1, index, code=code, **files(dat=b"data"))
+        if index == 3:
+            world.until(lambda: world.store.counts(grid).get(State.COMPLETED) == 3)
+            for lost in (1, 2, 3):
+                (run_of(world, grid, lost) / "dat").unlink()
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    inbox.wish(world.site.state, "edit", str(grid), changes={"memory_mb": 900})
+    world.wish("retry", str(grid))
+    world.until(lambda: world.store.counts(grid).get(State.SUBMITTED) == 4)
+    assert world.store.grid_job(grid).request["memory_mb"] == 900
+    assert {each.asked["memory_mb"] for each in world.store.submissions("confirmed", "recorded", grid=grid)} >= {900}
