@@ -89,7 +89,7 @@ class Confined(Opener):
         self._places = (*realm.below, *site.site.inputs_below)
         self._open = set(_ids(self._places))
         work = [site.work] if site.work.is_absolute() else []
-        self._closed = set(_ids([site.state, *work, site_file.MANAGED_FILE.parent, site_file.MANAGED_STATE]))
+        self._closed = set(_sure_ids([site.state, *work, site_file.MANAGED_FILE.parent, site_file.MANAGED_STATE]))
 
     def open(self, path: str, about: str, *, follow: bool = True) -> int:
         """Open a regular file for reading, without blocking; refuse one outside the realm, wherever links lead."""
@@ -155,14 +155,14 @@ class Confined(Opener):
         bases = [str(self._site.state / name) for name in DATABASES]
         files = [f"{base}{end}" for base in bases for end in ("", "-wal", "-shm", "-journal")]
         files += [str(self._site.state / name) for name in SECRETS]
-        return set(_ids([*files, *filter(None, [self._site.pages.proxy_secret])]))
+        return set(_sure_ids([*files, *filter(None, [self._site.pages.proxy_secret])]))
 
     @cached_property
     def _credentials(self) -> set[Id]:
         """What other grid jobs were handed: only a second name leads to it from outside the work directory."""
-        with suppress(OSError):
+        with suppress(FileNotFoundError):
             places = self._site.work.iterdir()
-            return set(_ids(place / name for place in places for name in CREDENTIALS))
+            return set(_sure_ids(place / name for place in places for name in CREDENTIALS))
         return set()
 
     def _is_named_below(self, path: str) -> bool:
@@ -182,8 +182,15 @@ class Confined(Opener):
         )
 
 
+def _sure_ids(paths: Iterable[str | Path]) -> Iterator[Id]:
+    """Yield the ids of what is there, and no sender may have; if a disk does not tell, nothing can be opened."""
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            yield id_of(os.stat(path))  # noqa: PTH116 - texts, too
+
+
 def _ids(paths: Iterable[str | Path]) -> Iterator[Id]:
-    """Yield the ids of what is there."""
+    """Yield the ids of what is there, and senders may have."""
     for path in paths:
         with suppress(OSError, ValueError):
             yield id_of(os.stat(path))  # noqa: PTH116 - texts, too
