@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_whole, replace_durably
+from jim.files import read_regular, read_whole, replace_durably
 from jim.site.realm import OWN, Opener
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
@@ -165,8 +165,8 @@ def take_back(place: Path, request: Mapping[str, Any]) -> None:
 
 def pass_on(place: Path, kind: str, content: bytes) -> bool:
     """Copy a credential for wrappers; tell whether it differs from the last copy."""
-    with suppress(FileNotFoundError):
-        if (place / kind).read_bytes() == content:
+    with suppress(FileNotFoundError, JimError):  # no file, or what a payload has put in its place
+        if read_regular(place / kind, LONGEST) == content:
             return False
     replace_durably(place / kind, content, 0o600)
     return True
@@ -175,8 +175,8 @@ def pass_on(place: Path, kind: str, content: bytes) -> bool:
 def expired(place: Path, now: float) -> str:
     """Return which credential of a grid job has expired, so that no attempt should start; empty if none has."""
     for kind in KINDS:
-        with suppress(OSError, BadRequest):
-            end = ends(kind, (place / kind).read_bytes())
+        with suppress(OSError, JimError):
+            end = ends(kind, read_regular(place / kind, LONGEST))
             if end is not None and end <= now:
                 return f"its {KINDS[kind]} expired at {shown_time(end)}"
     return ""
