@@ -18,10 +18,12 @@ from functools import partial
 from pathlib import Path
 
 from jim.errand import Errand
-from jim.files import cut, replace
+from jim.errors import JimError
+from jim.files import cut, read_regular, replace
 
 log = logging.getLogger(__name__)
 MOST, TOLD_SECONDS = 1000, 60.0
+LONGEST_NUMBER = 100  # bytes
 REMOVED, FLOOD = ".removed", ".flood"  # in rejected/: how many were removed; directories that are to go
 Start = Callable[[Errand[None]], object]
 
@@ -115,6 +117,6 @@ def _count(file: Path, more: int) -> None:
 
 def removed(file: Path) -> int:
     """Return how many files were removed."""
-    with suppress(OSError, ValueError):
-        return int(file.read_text())
+    with suppress(OSError, ValueError, JimError):
+        return int(read_regular(file, LONGEST_NUMBER))
     return 0

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular, read_whole, replace_durably
+from jim.files import read_regular, read_whole, replace, replace_durably
 from jim.site.realm import OWN, Opener
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
@@ -159,7 +159,7 @@ def take_back(place: Path, request: Mapping[str, Any]) -> None:
     """Remove copies of credentials that the request no longer names."""
     for kind in KINDS.keys() - paths_in(request).keys():
         if (place / kind).exists():
-            (place / f".{kind}.was").touch(mode=0o600)  # so that copies of wrappers are looked for in the end
+            replace(place / f".{kind}.was", b"")  # so that copies of wrappers are looked for in the end
         (place / kind).unlink(missing_ok=True)
 
 

@@ -127,3 +127,12 @@ def test_a_gatekeepers_proxy_is_the_one_that_it_renews() -> None:
     found = attributes_of(description)
     assert found["environment"] == {"A": "b"}
     assert found["proxy"] == "/home/griduser/.globus/job/h/1.2/x509_user_proxy"
+
+
+def test_no_link_of_a_payload_lets_the_keeper_make_a_file_elsewhere(tmp_path):
+    (tmp_path / "grid").mkdir()
+    (tmp_path / "grid/token").write_bytes(b"abc\n")
+    (tmp_path / "grid/.token.was").symlink_to(tmp_path / "made")
+    credentials.take_back(tmp_path / "grid", {})
+    assert not (tmp_path / "made").exists()
+    assert (tmp_path / "grid/.token.was").is_file()

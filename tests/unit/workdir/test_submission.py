@@ -170,3 +170,14 @@ def test_a_cancel_reaches_what_can_be_fenced_though_something_else_cannot(world,
     come_back()
     world.until(lambda: world.finished(1), seconds=5.0)
     assert world.batch.ledger == []
+
+
+def test_no_link_of_a_payload_lets_the_keeper_empty_a_file_elsewhere(tmp_path):
+    """Worker nodes do not see the state directory, but a link in the work directory leads the keeper there."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/status.db").write_bytes(b"all that is known")
+    (tmp_path / "work/1").mkdir(parents=True)
+    (tmp_path / "work/1/made.s2").symlink_to(tmp_path / "state/status.db")
+    submission.prepare_submission(tmp_path / "work/1/s2", {"index": "I", "id": "B", "restart": ""}, [], [])
+    assert (tmp_path / "state/status.db").read_bytes() == b"all that is known"
+    assert not submission.was_never_made(tmp_path / "work/1/s2")
