@@ -19,7 +19,7 @@ from pathlib import Path
 
 from jim.errand import Errand
 from jim.errors import JimError
-from jim.files import cut, read_regular, replace
+from jim.files import cut, held, read_regular, replace
 
 log = logging.getLogger(__name__)
 MOST, TOLD_SECONDS = 1000, 60.0
@@ -57,7 +57,10 @@ class Rejected:
 
     def put_aside(self, work: Path, path: Path, start: Start) -> bool:
         """Move a file out of the spool, or remove it if enough are there; a directory goes by an errand."""
-        place = work / "rejected"
+        with held(path.parent) as spool, held(work / "rejected") as place:
+            return self._put_aside(spool / path.name, place, partial(_remove_flood, work), start)
+
+    def _put_aside(self, path: Path, place: Path, remove: Callable[[], None], start: Start) -> bool:
         if self._has_room(place):
             self._move(path, place)
             self._there = (self._there or 0) + 1
@@ -65,9 +68,7 @@ class Rejected:
         if stat.S_ISDIR(path.lstat().st_mode):
             (place / FLOOD).mkdir(exist_ok=True)
             self._move(path, place / FLOOD)
-            start(
-                Errand(("rejected", FLOOD), partial(shutil.rmtree, place / FLOOD, ignore_errors=True), lambda _: None)
-            )
+            start(Errand(("rejected", FLOOD), remove, lambda _: None))
         else:
             path.unlink()
         self._removed += 1
@@ -101,6 +102,11 @@ class Rejected:
             if self._removed:
                 _count(work / "rejected" / REMOVED, self._removed)
                 self._removed = 0
+
+
+def _remove_flood(work: Path) -> None:
+    with held(work / "rejected") as place:
+        shutil.rmtree(place / FLOOD, ignore_errors=True)
 
 
 def _warn(told: _Told, now: float) -> None:
