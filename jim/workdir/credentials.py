@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_regular, read_whole, replace, replace_durably
+from jim.files import held, read_regular, read_whole, replace, replace_durably
 from jim.site.realm import OWN, Opener
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
@@ -184,15 +184,16 @@ def expired(place: Path, now: float) -> str:
 
 def remove(place: Path) -> None:
     """Remove all copies of a grid job's credentials, also those of killed wrappers and keepers."""
-    own = [name for name in os.listdir(place) if OWN_COPY.fullmatch(name)]  # noqa: PTH208 - names suffice
-    if not own:  # wrappers copy these, and these are removed last: most grid jobs have none
-        return
-    for kind in KINDS:
-        for pattern in (f"s*/{kind}.*", f"s*/.{kind}.*"):
-            for each in place.glob(pattern):
-                each.unlink(missing_ok=True)
-    for name in own:
-        (place / name).unlink(missing_ok=True)
+    with held(place) as here:
+        own = [name for name in os.listdir(here) if OWN_COPY.fullmatch(name)]  # noqa: PTH208 - names suffice
+        if not own:  # wrappers copy these, and these are removed last: most grid jobs have none
+            return
+        for submission in here.glob("s*"):
+            with suppress(NotADirectoryError), held(submission) as there:
+                for each in (one for kind in KINDS for dot in ("", ".") for one in there.glob(f"{dot}{kind}.*")):
+                    each.unlink(missing_ok=True)
+        for name in own:
+            (here / name).unlink(missing_ok=True)
 
 
 def now() -> float:

@@ -76,7 +76,7 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
     for name in names:
         place = work / name
         place.mkdir(mode=0o700, exist_ok=True)
-        if unsent and submissions_in(place):
+        if place.is_symlink() or (unsent and submissions_in(place)):  # JIM makes no link there
             continue
         if is_owned(place, job) or (not _is_used(place) and put_once(place / OWNER, told) == told):
             sync_directory(work)
