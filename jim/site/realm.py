@@ -40,8 +40,12 @@ class Realm(NamedTuple):
 
 
 def realm_of(stored: Mapping[str, Any]) -> Realm:
-    """Return the realm that an inbox or a store has kept."""
-    return Realm(tuple(stored["below"]), tuple(stored["files"]))
+    """Return the realm that an inbox or a store has kept; refuse a damaged one, which must not open anything."""
+    below, files = stored.get("below"), stored.get("files")
+    for each in (below, files):
+        if not isinstance(each, list) or not all(isinstance(path, str) for path in each):
+            raise ValueError("expected two lists of paths")
+    return Realm(tuple(below or ()), tuple(files or ()))
 
 
 def with_files(realm: str, files: Iterable[str]) -> str:
@@ -74,7 +78,14 @@ OWN = Opener()
 
 def opener_of(site: Site, realm: str) -> Opener:
     """Return what opens the files of a request with this realm; without one, the account itself has sent it."""
-    return Confined(site, realm_of(json.loads(realm))) if realm else OWN
+    if not realm:
+        return OWN
+    try:
+        told = realm_of(json.loads(realm))
+    except (ValueError, AttributeError) as error:
+        words = f"which files its sender may name is damaged in the store ({error}), so none is opened"
+        raise BadRequest(words) from error
+    return Confined(site, told)
 
 
 class Confined(Opener):

@@ -165,3 +165,11 @@ def test_while_the_work_directory_cannot_be_listed_no_second_name_is_opened(home
     monkeypatch.setattr(Path, "iterdir", away)
     with pytest.raises(OSError, match=os.strerror(errno.EIO)):
         opener(home, home / "open").open(str(home / "open/second"), "inputs")
+
+
+@pytest.mark.parametrize(
+    "text", ["x", " ", "null", "[]", "{}", '{"below": "/", "files": []}', '{"below": [1], "files": []}']
+)
+def test_a_damaged_realm_opens_nothing(home, text):
+    with pytest.raises(BadRequest, match="is damaged in the store"):
+        opener_of(Site(home / "state"), text)
