@@ -134,6 +134,19 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def held(directory: Path) -> Iterator[Path]:
+    """Open a directory in which payloads can write; yield a path that leads there, whatever becomes of its name.
+
+    A link is refused: files that it led to could be anybody's.
+    """
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield Path(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
+
+
 def passes(error: OSError) -> bool:
     """Tell whether an error will probably pass: a file server that does not answer, a full disk or table."""
     return error.errno in PASSING

@@ -125,7 +125,8 @@ def _hold_places(places: Places, site: Site, realm: Realm) -> None:
     named = [*places.get("files", {}).items(), ("tar", places.get("tar", ""))]
     paths = [(name, path) for name, path in named if path not in ("", os.devnull)]
     for name, path in paths:
-        if os.path.relpath(path, own).startswith("../"):
+        first = os.path.relpath(path, own).partition("/")[0]
+        if first == ".." or (first == "." and name in ("stdout", "stderr")):  # a stream is no directory
             raise BadRequest(
                 f"{path}: outputs go into {own}, the directory of the job, or below; name them there", name
             )

@@ -14,6 +14,7 @@ from jim.clock import age_seconds
 from jim.doors import generations, inbox
 from jim.errand import Errand
 from jim.errors import JimError
+from jim.files import held
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
@@ -173,9 +174,10 @@ def _remove_directory(keeper: Keeper, place: str) -> None:
 def _sweep_leftovers(keeper: Keeper, limit: float) -> None:
     """Remove old rejected files, and old unfinished files of wrappers and doors."""
     for place in ("spool", "rejected"):
-        for path in (keeper.site.work / place).iterdir():
-            if place == "spool" and not path.name.startswith("."):
-                continue
-            with suppress(OSError):
-                if time.time() - path.lstat().st_mtime > max(limit, DAY):
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        with suppress(NotADirectoryError), held(keeper.site.work / place) as here:
+            for path in here.iterdir():
+                if place == "spool" and not path.name.startswith("."):
+                    continue
+                with suppress(OSError):
+                    if time.time() - path.lstat().st_mtime > max(limit, DAY):
+                        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

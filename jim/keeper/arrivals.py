@@ -16,7 +16,7 @@ from pathlib import Path
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
-from jim.files import missed, passes
+from jim.files import held, missed, passes
 from jim.jobs import Attempt, Change, Key
 from jim.keeper import alike, judging, publishing
 from jim.keeper.accepting import say_that_it_is_left
@@ -106,7 +106,8 @@ def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]
     """Open the spool for listing. A round stops here if it fails, so here the absence of the file server is noted."""
     began, away = keeper.clock.boot(), False
     try:
-        return os.scandir(keeper.site.work / "spool")
+        with held(keeper.site.work / "spool"):
+            return os.scandir(keeper.site.work / "spool")
     except OSError as error:
         away = passes(error) and not is_seen(keeper.site.work)
         raise

@@ -18,10 +18,12 @@ from functools import partial
 from pathlib import Path
 
 from jim.errand import Errand
-from jim.files import cut, replace
+from jim.errors import JimError
+from jim.files import cut, held, read_regular, replace
 
 log = logging.getLogger(__name__)
 MOST, TOLD_SECONDS = 1000, 60.0
+LONGEST_NUMBER = 100  # bytes
 REMOVED, FLOOD = ".removed", ".flood"  # in rejected/: how many were removed; directories that are to go
 Start = Callable[[Errand[None]], object]
 
@@ -55,7 +57,10 @@ class Rejected:
 
     def put_aside(self, work: Path, path: Path, start: Start) -> bool:
         """Move a file out of the spool, or remove it if enough are there; a directory goes by an errand."""
-        place = work / "rejected"
+        with held(path.parent) as spool, held(work / "rejected") as place:
+            return self._put_aside(spool / path.name, place, partial(_remove_flood, work), start)
+
+    def _put_aside(self, path: Path, place: Path, remove: Callable[[], None], start: Start) -> bool:
         if self._has_room(place):
             self._move(path, place)
             self._there = (self._there or 0) + 1
@@ -63,9 +68,7 @@ class Rejected:
         if stat.S_ISDIR(path.lstat().st_mode):
             (place / FLOOD).mkdir(exist_ok=True)
             self._move(path, place / FLOOD)
-            start(
-                Errand(("rejected", FLOOD), partial(shutil.rmtree, place / FLOOD, ignore_errors=True), lambda _: None)
-            )
+            start(Errand(("rejected", FLOOD), remove, lambda _: None))
         else:
             path.unlink()
         self._removed += 1
@@ -101,6 +104,11 @@ class Rejected:
                 self._removed = 0
 
 
+def _remove_flood(work: Path) -> None:
+    with held(work / "rejected") as place:
+        shutil.rmtree(place / FLOOD, ignore_errors=True)
+
+
 def _warn(told: _Told, now: float) -> None:
     more = f"; {told.since - 1:,} more files like this since the last warning" if told.since > 1 else ""
     log.warning("spool: %s%s; rejected/ in the work directory keeps the first %d", told.last, more, MOST)
@@ -115,6 +123,6 @@ def _count(file: Path, more: int) -> None:
 
 def removed(file: Path) -> int:
     """Return how many files were removed."""
-    with suppress(OSError, ValueError):
-        return int(file.read_text())
+    with suppress(OSError, ValueError, JimError):
+        return int(read_regular(file, LONGEST_NUMBER))
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -93,16 +93,15 @@ def _look(site: Site, places: Mapping[int, Path], wanted: Mapping[int, Named]) -
     """Pass on renewed credentials. Runs in a worker: a home directory may be far away."""
     now = credentials.now()
     return [
-        _of(places[grid], grid, kind, path, now, opener)
+        _of(places[grid], grid, kind, path, now, partial(opener_of, site, named.realm))
         for grid, named in wanted.items()
-        for opener in [opener_of(site, named.realm)]
         for kind, path in named.files.items()
     ]
 
 
-def _of(place: Path, grid: int, kind: str, path: str, now: float, opener: Opener) -> Seen:
+def _of(place: Path, grid: int, kind: str, path: str, now: float, opener: Callable[[], Opener]) -> Seen:
     try:
-        content = credentials.usable(kind, path, now, opener)
+        content = credentials.usable(kind, path, now, opener())
         if credentials.pass_on(place, kind, content):
             end = credentials.ends(kind, content)
             return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")

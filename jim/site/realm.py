@@ -40,8 +40,12 @@ class Realm(NamedTuple):
 
 
 def realm_of(stored: Mapping[str, Any]) -> Realm:
-    """Return the realm that an inbox or a store has kept."""
-    return Realm(tuple(stored["below"]), tuple(stored["files"]))
+    """Return the realm that an inbox or a store has kept; refuse a damaged one, which must not open anything."""
+    below, files = stored.get("below"), stored.get("files")
+    for each in (below, files):
+        if not isinstance(each, list) or not all(isinstance(path, str) for path in each):
+            raise ValueError("expected two lists of paths")
+    return Realm(tuple(below or ()), tuple(files or ()))
 
 
 def with_files(realm: str, files: Iterable[str]) -> str:
@@ -74,7 +78,14 @@ OWN = Opener()
 
 def opener_of(site: Site, realm: str) -> Opener:
     """Return what opens the files of a request with this realm; without one, the account itself has sent it."""
-    return Confined(site, realm_of(json.loads(realm))) if realm else OWN
+    if not realm:
+        return OWN
+    try:
+        told = realm_of(json.loads(realm))
+    except (ValueError, AttributeError) as error:
+        words = f"which files its sender may name is damaged in the store ({error}), so none is opened"
+        raise BadRequest(words) from error
+    return Confined(site, told)
 
 
 class Confined(Opener):
@@ -89,7 +100,7 @@ class Confined(Opener):
         self._places = (*realm.below, *site.site.inputs_below)
         self._open = set(_ids(self._places))
         work = [site.work] if site.work.is_absolute() else []
-        self._closed = set(_ids([site.state, *work, site_file.MANAGED_FILE.parent, site_file.MANAGED_STATE]))
+        self._closed = set(_sure_ids([site.state, *work, site_file.MANAGED_FILE.parent, site_file.MANAGED_STATE]))
 
     def open(self, path: str, about: str, *, follow: bool = True) -> int:
         """Open a regular file for reading, without blocking; refuse one outside the realm, wherever links lead."""
@@ -155,14 +166,14 @@ class Confined(Opener):
         bases = [str(self._site.state / name) for name in DATABASES]
         files = [f"{base}{end}" for base in bases for end in ("", "-wal", "-shm", "-journal")]
         files += [str(self._site.state / name) for name in SECRETS]
-        return set(_ids([*files, *filter(None, [self._site.pages.proxy_secret])]))
+        return set(_sure_ids([*files, *filter(None, [self._site.pages.proxy_secret])]))
 
     @cached_property
     def _credentials(self) -> set[Id]:
         """What other grid jobs were handed: only a second name leads to it from outside the work directory."""
-        with suppress(OSError):
+        with suppress(FileNotFoundError):
             places = self._site.work.iterdir()
-            return set(_ids(place / name for place in places for name in CREDENTIALS))
+            return set(_sure_ids(place / name for place in places for name in CREDENTIALS))
         return set()
 
     def _is_named_below(self, path: str) -> bool:
@@ -182,8 +193,15 @@ class Confined(Opener):
         )
 
 
+def _sure_ids(paths: Iterable[str | Path]) -> Iterator[Id]:
+    """Yield the ids of what is there, and no sender may have; if a disk does not tell, nothing can be opened."""
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            yield id_of(os.stat(path))  # noqa: PTH116 - texts, too
+
+
 def _ids(paths: Iterable[str | Path]) -> Iterator[Id]:
-    """Yield the ids of what is there."""
+    """Yield the ids of what is there, and senders may have."""
     for path in paths:
         with suppress(OSError, ValueError):
             yield id_of(os.stat(path))  # noqa: PTH116 - texts, too

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest, JimError
-from jim.files import read_whole, replace_durably
+from jim.files import held, read_regular, read_whole, replace, replace_durably
 from jim.site.realm import OWN, Opener
 
 KINDS = {"proxy": "X.509 proxy", "token": "token"}  # by the attribute of a request that names the file
@@ -163,14 +163,14 @@ def take_back(place: Path, request: Mapping[str, Any]) -> None:
     """Remove copies of credentials that the request no longer names."""
     for kind in KINDS.keys() - paths_in(request).keys():
         if (place / kind).exists():
-            (place / f".{kind}.was").touch(mode=0o600)  # so that copies of wrappers are looked for in the end
+            replace(place / f".{kind}.was", b"")  # so that copies of wrappers are looked for in the end
         (place / kind).unlink(missing_ok=True)
 
 
 def pass_on(place: Path, kind: str, content: bytes) -> bool:
     """Copy a credential for wrappers; tell whether it differs from the last copy."""
-    with suppress(FileNotFoundError):
-        if (place / kind).read_bytes() == content:
+    with suppress(FileNotFoundError, JimError):  # no file, or what a payload has put in its place
+        if read_regular(place / kind, LONGEST) == content:
             return False
     replace_durably(place / kind, content, 0o600)
     return True
@@ -179,8 +179,8 @@ def pass_on(place: Path, kind: str, content: bytes) -> bool:
 def expired(place: Path, now: float) -> str:
     """Return which credential of a grid job has expired, so that no attempt should start; empty if none has."""
     for kind in KINDS:
-        with suppress(OSError, BadRequest):
-            end = ends(kind, (place / kind).read_bytes())
+        with suppress(OSError, JimError):
+            end = ends(kind, read_regular(place / kind, LONGEST))
             if end is not None and end <= now:
                 return f"its {KINDS[kind]} expired at {shown_time(end)}"
     return ""
@@ -188,15 +188,16 @@ def expired(place: Path, now: float) -> str:
 
 def remove(place: Path) -> None:
     """Remove all copies of a grid job's credentials, also those of killed wrappers and keepers."""
-    own = [name for name in os.listdir(place) if OWN_COPY.fullmatch(name)]  # noqa: PTH208 - names suffice
-    if not own:  # wrappers copy these, and these are removed last: most grid jobs have none
-        return
-    for kind in KINDS:
-        for pattern in (f"s*/{kind}.*", f"s*/.{kind}.*"):
-            for each in place.glob(pattern):
-                each.unlink(missing_ok=True)
-    for name in own:
-        (place / name).unlink(missing_ok=True)
+    with held(place) as here:
+        own = [name for name in os.listdir(here) if OWN_COPY.fullmatch(name)]  # noqa: PTH208 - names suffice
+        if not own:  # wrappers copy these, and these are removed last: most grid jobs have none
+            return
+        for submission in here.glob("s*"):
+            with suppress(NotADirectoryError), held(submission) as there:
+                for each in (one for kind in KINDS for dot in ("", ".") for one in there.glob(f"{dot}{kind}.*")):
+                    each.unlink(missing_ok=True)
+        for name in own:
+            (here / name).unlink(missing_ok=True)
 
 
 def now() -> float:

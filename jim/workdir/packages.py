@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jim.errors import BadRequest
-from jim.files import passes, resolved, sync_directory
+from jim.files import held, passes, resolved, sync_directory
 from jim.site.realm import OWN, Opener
 
 PACKAGES = "packages"  # in the work directory
@@ -255,12 +255,14 @@ def sweep(work: Path) -> int:
     packages = work / PACKAGES
     if not packages.is_dir():
         return 0
-    senders = list(packages.glob(f"{OF_SENDER}*"))
-    removed = sum(map(_swept, (packages, *senders)))
-    for each in senders:  # one that is used anew just now is made anew
-        if time.time() - each.stat().st_mtime > LEFT_SECONDS:
-            with _SHARING, suppress(OSError):
-                each.rmdir()
+    with held(packages) as here:
+        removed = _swept(here)
+        for each in list(here.glob(f"{OF_SENDER}*")):
+            with suppress(NotADirectoryError), held(each) as of_sender:
+                removed += _swept(of_sender)
+            if time.time() - each.lstat().st_mtime > LEFT_SECONDS:  # one that is used anew just now is made anew
+                with _SHARING, suppress(OSError):
+                    each.rmdir()
     return removed
 
 

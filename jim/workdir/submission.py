@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from jim.errors import BadRequest, JimError
 from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
-from jim.files import passes, put_once, read_regular, replace_durably, sync_directory
+from jim.files import passes, put_once, read_regular, replace, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
@@ -76,7 +76,7 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
     for name in names:
         place = work / name
         place.mkdir(mode=0o700, exist_ok=True)
-        if unsent and submissions_in(place):
+        if place.is_symlink() or (unsent and submissions_in(place)):  # JIM makes no link there
             continue
         if is_owned(place, job) or (not _is_used(place) and put_once(place / OWNER, told) == told):
             sync_directory(work)
@@ -187,7 +187,7 @@ def prepare_submission(
     `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
     this changes nothing.
     """
-    _made(directory).write_bytes(b"")  # first: without this file there was no directory
+    replace(_made(directory), b"")  # first: without this file there was no directory
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))

@@ -47,18 +47,19 @@ sub stage_in {
 
 sub submit {
     my ($self) = @_;
-    my @made;
+    my @missing;
     my $said = eval {
         my $job = $self->{JobDescription};
         return cut_short() unless length($job->uniqid() // '');
         return failure($BAD_REQUEST, 'executable: expected the name of one program') unless length($job->executable() // '');
-        # One that is missing at the end would fail the job without a reason.
+        # One that is missing at the end would fail the job without a reason. The door says first whether it may be there.
         for my $stream ([stdout => $STDOUT], [stderr => $STDERR]) {
             my ($name, $number) = @$stream;
             my $file = $job->$name();
             next if !length($file // '') || -e $file;
-            open(my $made, '>', $file) or return failure($number, "$name: cannot write $file: $!");
-            push @made, $file;
+            my ($place) = $file =~ m{^(.*/)};
+            return failure($number, "$name: cannot write $file: $!") unless -w ($place // '.');
+            push @missing, $file;
         }
         my $answer = run($LIMIT{submit}, 'jim-submit', described($job));
         return failure($NO_RESOURCES, "$shell/jim-submit cannot be started") if $? >> 8 == 127;
@@ -67,7 +68,9 @@ sub submit {
         return $number ? "GRAM_SCRIPT_JOB_ID:$number\nGRAM_SCRIPT_JOB_STATE:$PENDING\n" : lines($answer, 'JOB_ID')
             || failure($NO_RESOURCES, 'JIM did not answer in time; hand the job in again');
     } || failure($NO_RESOURCES, "the job manager samgrid failed: $@");
-    if ($said =~ /^GRAM_SCRIPT_ERROR:/m) { unlink(@made) }
+    if ($said !~ /^GRAM_SCRIPT_ERROR:/m) {
+        for my $file (@missing) { open(my $made, '>>', $file) }
+    }
     return $said;
 }
 
@@ -238,7 +241,7 @@ sub described {
         $told{$name} = [$value] if defined $value && !ref $value;
     }
     my @named = split(/\n/, content($job->jobdir() . '/jim-staged-in'));
-    $told{jimstagedin} = [map { JSON::PP->new->allow_nonref->decode($_) } @named] if @named;
+    $told{jimstagedin} = [map { JSON::PP->new->allow_nonref->decode($_) } @named];
     my $file = $job->jobdir() . '/jim-description';
     open(my $out, '>:raw', $file) or die "cannot write $file: $!\n";
     print {$out} JSON::PP->new->canonical->encode(\%told);

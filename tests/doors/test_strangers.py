@@ -110,6 +110,9 @@ def test_a_link_among_the_inputs_leads_nowhere_else(home, iwd):
         {"o": "{home}/state/answers/5"},
         {"e": "{home}/state/answers/5"},
         {"o": "../../../../state/answers/5"},
+        {"o": "."},
+        {"e": ".."},
+        {"remaps": ".."},
         {"remaps": "{home}/state/site-OVERWRITTEN"},
         {"remaps": "up/state/site-OVERWRITTEN/../x"},
     ],
@@ -237,6 +240,15 @@ def test_no_attribute_of_rsl_names_another_file(home, name, value):
     assert nothing_taken(home)
 
 
+def test_nobody_but_gram_says_what_gram_has_staged_in(home):
+    (home.directory / "jobdir").mkdir()
+    staged = [str(home.directory / ".ssh/id")]
+    said = gram(home, "submit", jobdir=[str(home.directory / "jobdir")], jimstagedin=staged)
+    assert said.startswith("GRAM_SCRIPT_JOB_ID:"), said
+    (file,) = (home.state / "inbox").glob("request-*")
+    assert ".ssh" not in file.read_text()
+
+
 @pytest.mark.parametrize(("name", "path"), [("proxy", "mine.pem"), ("token", "state/work/5/token")])
 def test_only_gram_itself_names_a_credential(home, name, path):
     said = gram(home, "submit", **{name: [str(home.directory / path)]})
@@ -247,6 +259,24 @@ def test_only_gram_itself_names_a_credential(home, name, path):
 def test_a_program_of_rsl_does_not_run_in_a_directory_of_jim_s_own(home):
     said = gram(home, "submit", directory=[str(home.state / "work/5")])
     assert "is JIM's own, and no place for a job" in said
+    assert nothing_taken(home)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stream_of_rsl_never_becomes_a_file_of_jim_s_own(home, stream):
+    """An empty claim would keep a local job of somebody else from its start."""
+    claim = home.state / "work/5/claim.1"
+    said = gram(home, "submit", **{stream: [str(claim)]})
+    assert f"{stream}: {claim} is JIM's own, and no place for a job" in said
+    assert nothing_taken(home)
+    assert not claim.exists()
+
+
+@pytest.mark.parametrize("name", ["../../state/work/5/result/5.tar", "../x", "a/../../5.tar"])
+def test_no_output_of_rsl_has_a_name_that_leads_elsewhere(home, name):
+    said = gram(home, "submit", filestageout=[[name, "https://x/r"]])
+    assert "file_stage_out: " in said
+    assert "must be a name inside the directory of the job" in said
     assert nothing_taken(home)
 
 

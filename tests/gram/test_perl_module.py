@@ -72,6 +72,14 @@ def test_the_names_of_what_is_staged_in_are_kept_for_the_submission(place):
     assert call(place, "stage_in", module=module, jobdir=["/nowhere"]) == "GRAM_SCRIPT_ERROR:135\n\n"
 
 
+def test_a_stream_is_made_only_once_the_door_has_taken_the_job_in(place):
+    """Before that, nobody knows whether the name is one of JIM's own."""
+    look = f"ls {place.directory} >{place.directory}/there; echo GRAM_SCRIPT_JOB_ID:1"
+    call(place, "submit", module=doors(place, jim_submit=look))
+    assert "out" not in (place.directory / "there").read_text().split()
+    assert (place.directory / "out").read_bytes() == b""
+
+
 def test_a_stream_that_cannot_be_made(place):
     said = call(place, "submit", stdout=["/nowhere/out"])
     reason = "stdout: cannot write /nowhere/out: No such file or directory"

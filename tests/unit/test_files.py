@@ -14,6 +14,7 @@ from jim import files
 from jim.database import first_column, opened
 from jim.errors import JimError
 from jim.files import cut, locked, missed, passes, patiently, put_once, read_regular, replace, resolved
+from jim.workdir import credentials
 
 
 def test_a_write_that_fails_leaves_the_old_content_and_no_other_file(tmp_path, monkeypatch):
@@ -172,6 +173,17 @@ def test_no_name_of_a_database_of_this_process_lets_its_locks_go(tmp_path, datab
     for name in (f"status.db{end}", "run/dat", f"elsewhere/status.db{end}", f"run/../status.db{end}"):
         with pytest.raises(JimError, match="is a file of a database that JIM has open: it cannot be sent"):
             read_regular(tmp_path / name, 1_000_000)
+    assert [locks_on(each) for each in files.beside(database)] == before
+
+
+def test_a_credential_in_the_work_directory_that_is_a_database_is_replaced_and_not_read(tmp_path, database):
+    """A payload may put another name of a database there."""
+    before = [locks_on(each) for each in files.beside(database)]
+    (tmp_path / "token").hardlink_to(database)
+    assert credentials.expired(tmp_path, 0) == ""
+    assert credentials.pass_on(tmp_path, "token", b"abc\n")
+    assert (tmp_path / "token").read_bytes() == b"abc\n"
+    assert not credentials.pass_on(tmp_path, "token", b"abc\n")
     assert [locks_on(each) for each in files.beside(database)] == before
 
 

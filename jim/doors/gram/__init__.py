@@ -88,9 +88,11 @@ class Gram(Door):
         return realm_of(asked)
 
     def require(self, asked: Mapping[str, Any], site: Site) -> None:
-        """Refuse a job if GRAM could not learn of its end."""
-        from jim.doors.gram.request import require_end
+        """Refuse a job whose streams would be files of JIM's own, or if GRAM could not learn of its end."""
+        from jim.doors.gram.request import realm_of, require_end, require_foreign
+        from jim.site.realm import opener_of
 
+        require_foreign(asked, opener_of(site, realm_of(asked).text))
         require_end(asked, site.site.gram_events)
 
     def apart(self, asked: Mapping[str, Any]) -> Apart:

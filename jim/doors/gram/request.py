@@ -20,7 +20,8 @@ from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES, MOST_COPIES
 from jim.request.languages import plain
-from jim.site.realm import Realm
+from jim.site.realm import Opener, Realm
+from jim.site.walking import opened
 
 JOB_TYPE = "jim_job_type"  # GRAM has a job_type of its own, with another meaning
 STAGED_IN = "jimstagedin"  # set by JIM's Perl module, because GRAM has forgotten these names by then
@@ -96,7 +97,7 @@ def _in_terms_of_the_directory(attributes: dict[str, Any], description: Descript
     staged = dict.fromkeys(place_of(description, name) for name in description.get(STAGED_IN, []))
     if staged and "directory" not in attributes:  # else they are there
         attributes["inputs"] = [*(attributes.get("inputs") or ()), *staged]
-    asked = [name for name in staged_out(description) if not name.endswith(".tar")]
+    asked = [name for name in staged_out(description) if require_inside(name) and not name.endswith(".tar")]
     if asked and attributes["job_type"] == USUAL_JOB_TYPE:
         attributes.setdefault("outputs", asked)
 
@@ -184,6 +185,22 @@ def staged_out(description: Description) -> list[str]:
     """Return the outputs of the job that `file_stage_out` names; a path or a URL names a file that exists anyway."""
     pairs = (pair for pair in description.get("filestageout", []) if isinstance(pair, list) and pair)
     return [name for name, *_ in pairs if "://" not in name and not name.startswith("/")]
+
+
+def require_inside(name: str) -> str:
+    """Return the name of an output; refuse one that leads out of the directory for outputs."""
+    if ".." in name.split("/"):
+        raise BadRequest(f"{name[:80]!r} must be a name inside the directory of the job", "file_stage_out")
+    return name
+
+
+def require_foreign(description: Description, opener: Opener) -> None:
+    """Refuse streams that would become files of JIM's own, such as an empty claim."""
+    for name in ("stdout", "stderr"):
+        given = one(description, name)
+        if given and "://" not in given:
+            with suppress(OSError), opened(place_of(description, given), may_lack=True) as place:
+                opener.require_foreign(place.directory, given, name)
 
 
 @contextmanager

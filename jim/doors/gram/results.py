@@ -17,7 +17,7 @@ from typing import IO
 
 from jim.clock import Clock
 from jim.doors.gram import protocol
-from jim.doors.gram.request import Description, one, place_of, staged_out
+from jim.doors.gram.request import Description, one, place_of, require_inside, staged_out
 from jim.doors.inbox import answer
 from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in
 from jim.errors import BadRequest
@@ -54,7 +54,7 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
     tar = (job.result or {}).get("tar", "")
     if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
-    named = staged_out(description)
+    named = [*map(require_inside, staged_out(description))]
     tars = [name for name in named if name.endswith(".tar")]
     for name in tars:
         place = _place(description, name)

@@ -166,3 +166,16 @@ def test_it_waits_for_its_lines_in_the_accounting(ended, monkeypatch):
         ended.go(3)
         assert not ended.store.removed_at(1)
     ended.until(lambda: is_gone(ended))
+
+
+@pytest.mark.parametrize("name", ["spool", "rejected"])
+def test_no_link_of_a_payload_lets_the_keeper_remove_old_files_elsewhere(world, tmp_path, name):
+    """Worker nodes may not see the account's home, but a link in the work directory leads the keeper there."""
+    world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    (tmp_path / "home/.old").mkdir(parents=True)
+    os.utime(tmp_path / "home/.old", (1, 1))
+    (world.site.work / name).rename(tmp_path / "aside")
+    (world.site.work / name).symlink_to(tmp_path / "home")
+    aging._sweep_leftovers(world.keeper, 0.0)
+    assert (tmp_path / "home/.old").exists()

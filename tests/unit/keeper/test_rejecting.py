@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,26 @@ def test_a_number_that_nobody_can_read_is_none(work: Path) -> None:
     assert removed(work / "rejected" / REMOVED) == 0
     (work / "rejected" / REMOVED).unlink()
     assert removed(work / "rejected" / REMOVED) == 0
+
+
+def test_a_pipe_in_the_place_of_the_count_stops_no_keeper(work: Path) -> None:
+    os.mkfifo(work / "rejected" / REMOVED)
+    assert removed(work / "rejected" / REMOVED) == 0
+    rejected = Rejected()
+    _flood(work, rejected, 5)
+    rejected.tell(work, 61.0)
+    assert removed(work / "rejected" / REMOVED) == 2
+
+
+@pytest.mark.parametrize("linked", ["spool", "rejected"])
+def test_a_link_in_the_place_of_a_directory_of_the_work_directory_moves_nothing(work: Path, linked: str) -> None:
+    home = work / "home"
+    home.mkdir()
+    (home / "own").touch()
+    (work / linked).rmdir()
+    (work / linked).symlink_to(home)
+    (work / "spool/noise").touch()
+    with pytest.raises(OSError, match="Not a directory"):
+        Rejected().put_aside(work, work / "spool" / ("own" if linked == "spool" else "noise"), lambda _: None)
+    assert (home / "own").exists()
+    assert (work / "spool/noise").exists()

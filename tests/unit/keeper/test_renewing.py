@@ -9,9 +9,11 @@ import pytest
 
 from jim.doors import inbox
 from jim.errors import BadRequest
+from jim.keeper import renewing
 from jim.model import State, Step
 from jim.reading.view import look
 from jim.reading.waits import of_grid_job
+from jim.site.file import Site
 from jim.workdir import credentials
 from tests.certificates import LONG, LONG_END, LONGER, OLD
 from tests.stand_ins import World
@@ -134,3 +136,15 @@ def test_one_that_is_asked_for_no_more_is_handed_on_no_more(tmp_path: Path, monk
     inbox.wish(world.site.state, "resume", str(grid))
     world.until(lambda: len(world.batch.tasks) == 2)
     assert not (world.site.work / str(grid) / "proxy").exists()
+
+
+def test_a_damaged_realm_keeps_no_other_grid_job_from_its_credential(tmp_path):
+    site, wanted = Site(tmp_path / "state"), {}
+    (tmp_path / "token").write_text("abc\n")
+    for grid, realm in ((1, "x"), (2, "")):
+        (tmp_path / str(grid)).mkdir()
+        wanted[grid] = renewing.Named({"token": str(tmp_path / "token")}, realm)
+    first, second = renewing._look(site, {1: tmp_path / "1", 2: tmp_path / "2"}, wanted)
+    assert (first.what, second.what) == ("cannot be renewed", "renewed")
+    assert "is damaged in the store" in first.reason
+    assert not (tmp_path / "1/token").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -137,3 +139,37 @@ def test_it_is_kept_as_text(home):
     realm = Realm(("/a b",), ("/c",))
     assert realm_of({"below": ["/a b"], "files": ["/c"]}) == realm
     assert realm.text == '{"below": ["/a b"], "files": ["/c"]}'
+
+
+@pytest.mark.parametrize("lost", ["state", "state/pages.key", "state/work/5/token"])
+def test_while_a_disk_is_away_nothing_is_opened_for_strangers(home, monkeypatch, lost):
+    """Without its device and inode, a directory of JIM's own would be like any other."""
+    stat = os.stat
+
+    def away(path, **more):
+        if str(path) == str(home / lost):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+        return stat(path, **more)
+
+    os.link(home / "open/data", home / "open/second")
+    monkeypatch.setattr(os, "stat", away)
+    with pytest.raises(OSError, match=os.strerror(errno.ESTALE)):
+        opener(home, inputs_below=(str(home),)).open(str(home / "open/second"), "inputs")
+
+
+def test_while_the_work_directory_cannot_be_listed_no_second_name_is_opened(home, monkeypatch):
+    def away(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    os.link(home / "state/work/5/token", home / "open/second")
+    monkeypatch.setattr(Path, "iterdir", away)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        opener(home, home / "open").open(str(home / "open/second"), "inputs")
+
+
+@pytest.mark.parametrize(
+    "text", ["x", " ", "null", "[]", "{}", '{"below": "/", "files": []}', '{"below": [1], "files": []}']
+)
+def test_a_damaged_realm_opens_nothing(home, text):
+    with pytest.raises(BadRequest, match="is damaged in the store"):
+        opener_of(Site(home / "state"), text)

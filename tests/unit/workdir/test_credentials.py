@@ -127,3 +127,29 @@ def test_a_gatekeepers_proxy_is_the_one_that_it_renews() -> None:
     found = attributes_of(description)
     assert found["environment"] == {"A": "b"}
     assert found["proxy"] == "/home/griduser/.globus/job/h/1.2/x509_user_proxy"
+
+
+def test_no_link_of_a_payload_lets_the_keeper_make_a_file_elsewhere(tmp_path):
+    (tmp_path / "grid").mkdir()
+    (tmp_path / "grid/token").write_bytes(b"abc\n")
+    (tmp_path / "grid/.token.was").symlink_to(tmp_path / "made")
+    credentials.take_back(tmp_path / "grid", {})
+    assert not (tmp_path / "made").exists()
+    assert (tmp_path / "grid/.token.was").is_file()
+
+
+@pytest.mark.parametrize("link", ["grid", "grid/s1"])
+def test_behind_a_link_of_a_payload_no_credential_is_removed(tmp_path, link):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "proxy.pem").write_bytes(OLD)
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(home)
+    if link == "grid/s1":
+        (tmp_path / "grid/proxy").write_bytes(OLD)
+        credentials.remove(tmp_path / "grid")
+        assert not (tmp_path / "grid/proxy").exists()
+    else:
+        with pytest.raises(NotADirectoryError):
+            credentials.remove(tmp_path / "grid")
+    assert (home / "proxy.pem").exists()

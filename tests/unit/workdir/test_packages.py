@@ -463,3 +463,13 @@ def test_packages_of_all_senders_are_swept_and_so_are_their_empty_directories(tm
         os.utime(each, (0, 0))
     assert sweep(work) == 0
     assert list((work / "packages").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["packages", "packages/of-me"])
+def test_no_link_of_a_payload_lets_a_sweep_remove_directories_elsewhere(tmp_path: Path, name: str) -> None:
+    (tmp_path / "home/thesis").mkdir(parents=True)
+    (tmp_path / "work" / name).parent.mkdir(parents=True)
+    (tmp_path / "work" / name).symlink_to(tmp_path / "home")
+    with suppress(OSError):
+        sweep(tmp_path / "work")
+    assert [each.name for each in (tmp_path / "home").iterdir()] == ["thesis"]

@@ -170,3 +170,25 @@ def test_a_cancel_reaches_what_can_be_fenced_though_something_else_cannot(world,
     come_back()
     world.until(lambda: world.finished(1), seconds=5.0)
     assert world.batch.ledger == []
+
+
+def test_no_link_of_a_payload_lets_the_keeper_empty_a_file_elsewhere(tmp_path):
+    """Worker nodes do not see the state directory, but a link in the work directory leads the keeper there."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/status.db").write_bytes(b"all that is known")
+    (tmp_path / "work/1").mkdir(parents=True)
+    (tmp_path / "work/1/made.s2").symlink_to(tmp_path / "state/status.db")
+    submission.prepare_submission(tmp_path / "work/1/s2", {"index": "I", "id": "B", "restart": ""}, [], [])
+    assert (tmp_path / "state/status.db").read_bytes() == b"all that is known"
+    assert not submission.was_never_made(tmp_path / "work/1/s2")
+
+
+def test_a_link_in_the_place_of_its_directory_gives_a_grid_job_another_one(world, tmp_path):
+    """Payloads can guess the next number, and a link may lead where worker nodes see nothing."""
+    (tmp_path / "home").mkdir()
+    grid = world.submit(1) + 1
+    (world.site.work / str(grid)).symlink_to(tmp_path / "home")
+    assert world.submit(1, "k2") == grid
+    world.until(lambda: len(world.batch.tasks) == 2)
+    assert list((tmp_path / "home").iterdir()) == []
+    assert world.keeper.store.grid_job(grid).place.startswith(f"{grid}-")

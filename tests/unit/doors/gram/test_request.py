@@ -110,7 +110,7 @@ def test_what_RSL_cannot_write_is_JSON(place):
         ("wallseconds", ["0"], "wall_seconds: expected at least 1"),
         ("queue", ["-x"], "queue: '-x' is not possible"),
         ("maxmemory", ["900000000"], "max_memory (memory_mb): "),
-        ("filestageout", [["../x", "https://x/x"]], "file_stage_out (outputs): '../x' must be a name or pattern"),
+        ("filestageout", [["../x", "https://x/x"]], "file_stage_out: '../x' must be a name inside the directory"),
         ("outputs", ["../x"], "outputs: '../x' must be a name or pattern"),
     ],
 )

@@ -25,6 +25,23 @@ def test_outputs_of_a_program_that_failed_come_back_like_others(place):
     assert (place.directory / "jim-results/result.dat").read_bytes() == b"42"
 
 
+@pytest.mark.parametrize("name", ["../../work/5/result/5.tar", "../made/result.dat", "a/../../../5.tar"])
+def test_no_name_of_an_output_leads_out_of_the_directory_for_outputs(place, name):
+    """A link to the tar would take the place of the result of another grid job."""
+    ended(place, DONE)
+    there = place.directory / "job"
+    other = place.directory / "work/5/result/5.tar"
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"of somebody else")
+    said = deliver(
+        place.site, 7, description(place.directory, jobdir=[str(there)], filestageout=[[name, "https://x/r"]])
+    )
+    assert b"must be a name inside the directory of the job" in said
+    assert other.read_bytes() == b"of somebody else"
+    assert not other.is_symlink()
+    assert not there.exists()
+
+
 def test_jobs_with_one_name_do_not_meet(place):
     """Each has a directory of its own from GRAM; the directory that a description names may be the same."""
     ended(place, DONE)
