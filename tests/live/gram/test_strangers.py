@@ -31,13 +31,13 @@ def key(gate):
         ('(inputs="{state}/keys")', "site.inputs_below"),
         ("(token={key})", "GRAM itself hands over the credential"),
         ("(proxy={key})", "GRAM itself hands over the credential"),
-        ("(directory={state}/answers)", "is JIM's own"),
+        ("(directory={state})", "is JIM's own"),
     ],
 )
 def test_no_file_of_the_account_is_read_for_a_grid_user(gate, key, rsl, words):
     before = gate.jobs()
     asked = rsl.format(key=key, home=gate.account, state=gate.state)
-    code, out, err = gate.run("globusrun", "-F", "-r", SAMGRID, f"&(executable=/bin/cat){asked}")
+    code, out, err = gate.run("globusrun", "-s", "-r", SAMGRID, f"&(executable=/bin/cat){asked}")
     assert words in err + out
     assert code != 0
     assert gate.jobs() == before
