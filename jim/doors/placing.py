@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
-from jim.files import cut, open_regular
+from jim.files import cut, open_regular, sync_directory
 from jim.jobs import GridJob
 from jim.site.realm import OWN, Opener
 from jim.site.walking import directory_below
@@ -32,6 +32,9 @@ PROGRAM = 0o755  # of an output that can be executed
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
 MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)", re.DOTALL)
 END = re.compile(r"(stdout|stderr)\.last")
+
+
+Put = Callable[..., None]  # of a path, the content and a mode
 
 
 class Part(NamedTuple):
@@ -66,7 +69,18 @@ def place(
     """
     heard()
     Path(places["directory"]).stat()  # it is never made: it may be an unmounted one
-    put = partial(write, opener, places["directory"])
+    directories = set[str]()
+
+    def put(path: str, content: Iterable[bytes], mode: int = MODE) -> None:
+        write(opener, places["directory"], path, content, mode)
+        directories.add(os.path.dirname(path))  # noqa: PTH120 - a text
+
+    _place_all(job, places, put, heard)
+    for each in directories:  # the store will say durably that they are there
+        sync_directory(Path(each))
+
+
+def _place_all(job: GridJob, places: Mapping[str, Any], put: Put, heard: Callable[[], None]) -> None:
     tar = (job.result or {}).get("tar", "")
     files = {name: path for name, path in places.get("files", {}).items() if path != os.devnull}
     if not tar:  # the split failed, or nothing was sent
@@ -86,7 +100,7 @@ def is_one_program(job: GridJob) -> bool:
     return job.job_type == ONE_PROGRAM and job.size == 1
 
 
-def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Callable[..., None]) -> None:
+def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Put) -> None:
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
     found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
     begun: dict[str, list[Part]] = {}
