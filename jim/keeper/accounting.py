@@ -23,7 +23,7 @@ from jim.clock import age_seconds
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
-from jim.files import append_whole, sync_directory
+from jim.files import append_whole, open_regular, sync_directory
 from jim.jobs import GridJob, Sender, Unaccounted
 from jim.keeper.keeper import Keeper
 from jim.model import Resources
@@ -91,7 +91,7 @@ def write(place: Path, lines: Lines, sure: frozenset[Path], days: float) -> None
 
 def _tail(file: Path) -> bytes:
     """Return the last whole lines of a file."""
-    with suppress(FileNotFoundError), file.open("rb") as opened:
+    with suppress(FileNotFoundError), os.fdopen(open_regular(file), "rb") as opened:
         opened.seek(max(0, os.fstat(opened.fileno()).st_size - TAIL))
         content = opened.read()
         return content[: content.rfind(b"\n") + 1]

@@ -98,6 +98,8 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     keeper.hold.reach()
     own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
     place = own / "result"
+    if place.is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
+        place.unlink()
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")

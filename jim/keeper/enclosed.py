@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
 from jim.evidence.exit_record import ExitRecord
+from jim.files import open_regular
 from jim.jobs import Ended, GridJob, Journal
 from jim.model import Piece
 from jim.statusdb.contract import Store
@@ -122,7 +123,7 @@ def _write_log(state: Path, grid: int, out: IO[str]) -> None:
     """Write the lines of the keeper's log that are about a grid job, oldest first."""
     about = re.compile(rf"\S+ \S+ \S+ \S+ {grid}(?:\.\d+)?[: ]")
     for file in sorted(state.glob("keeper.log*"), key=_age, reverse=True):
-        with suppress(FileNotFoundError), file.open(errors="backslashreplace") as lines:
+        with suppress(FileNotFoundError), os.fdopen(open_regular(file), errors="backslashreplace") as lines:
             out.writelines(line for line in lines if about.match(line))
 
 

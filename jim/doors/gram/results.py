@@ -8,6 +8,7 @@ names. Repeating a delivery gives the same files: a job manager may ask twice.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -20,8 +21,8 @@ from jim.doors.gram import protocol
 from jim.doors.gram.request import Description, one, place_of, require_inside, staged_out
 from jim.doors.inbox import answer
 from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in
-from jim.errors import BadRequest
-from jim.files import passes
+from jim.errors import BadRequest, JimError
+from jim.files import open_regular, passes
 from jim.jobs import GridJob
 from jim.site.file import Site
 from jim.site.realm import Opener, opener_of
@@ -55,6 +56,7 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
     if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
     named = [*map(require_inside, staged_out(description))]
+    _tar(tar).close()  # a payload may have put a link there, which GRAM would follow
     tars = [name for name in named if name.endswith(".tar")]
     for name in tars:
         place = _place(description, name)
@@ -67,8 +69,17 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
     if alone or (job.job_type in PROGRAMS and (tars or not job.request.get("outputs"))):
         _put_streams(tar, {name: _place(description, name) for name in STREAMS}, opener)
     elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
-        with _opened(place, "wb", opener) as file, open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+        with _opened(place, "wb", opener) as file, _tar(tar) as packed:
             shutil.copyfileobj(packed, file)
+
+
+def _tar(path: str) -> IO[bytes]:
+    try:
+        packed = io.FileIO(open_regular(Path(path)))
+    except JimError as error:
+        raise BadRequest(str(error)) from error
+    packed.name = path  # for messages: without it, the name is a number
+    return packed
 
 
 def _place(description: Description, name: str) -> Path:
@@ -82,7 +93,7 @@ def _place(description: Description, name: str) -> Path:
 
 def _put_own(tar: str, places: Mapping[str, Path]) -> None:
     """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
-    with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+    with _tar(tar) as packed:
         found = outputs_in(packed, places)
         for name in found.keys() & places.keys():
             with places[name].open("wb") as file:
@@ -102,7 +113,7 @@ def _opened(place: Path, mode: str, opener: Opener) -> Iterator[IO[bytes]]:
 def _put_streams(tar: str, places: Mapping[str, Path], opener: Opener) -> None:
     """Put stdout and stderr of all local jobs into their places, one local job after the other."""
     begun = set[Path]()  # stdout and stderr may share a file
-    with open(tar, "rb") as packed:  # noqa: PTH123 - the name is a text
+    with _tar(tar) as packed:
         found = outputs_in(packed, STREAMS)
         for name, place in places.items():
             if place == Path(os.devnull):

@@ -81,3 +81,15 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
     job = world.store.grid_job(grid)
     line = "the job type could not use the outputs: [Errno 111] Connection refused"
     assert (job.outcome, job.result["line"]) == ("completed", line)
+
+
+def test_a_link_of_a_payload_leads_no_tar_elsewhere(world, tmp_path):
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1)
+    (tmp_path / "home").mkdir()
+    (world.site.work / f"{grid}/result").symlink_to(tmp_path / "home")
+    world.batch.finish(1)
+    world.until(lambda: world.finished(grid))
+    assert list((tmp_path / "home").iterdir()) == []
+    assert (world.site.work / f"{grid}/result/{grid}.tar").is_file()

@@ -42,6 +42,17 @@ def test_no_name_of_an_output_leads_out_of_the_directory_for_outputs(place, name
     assert not there.exists()
 
 
+@pytest.mark.parametrize("named", [[["all.tar", "https://x/t"]], [["result.dat", "https://x/r"]], []])
+def test_a_link_that_a_payload_has_put_where_the_tar_was_hands_nothing_out(place, named):
+    ended(place, DONE, job_type="executable" if named else "pythia_monte_carlo")
+    (place.directory / "id").write_bytes(b"a key")
+    (place.directory / "7.tar").unlink()
+    (place.directory / "7.tar").symlink_to(place.directory / "id")
+    said = deliver(place.site, 7, description(place.directory, filestageout=named))
+    assert b"7.tar is a link" in said
+    assert not any((place.directory / name).exists() for name in ("out", "jim-results"))
+
+
 def test_jobs_with_one_name_do_not_meet(place):
     """Each has a directory of its own from GRAM; the directory that a description names may be the same."""
     ended(place, DONE)
