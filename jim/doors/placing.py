@@ -172,17 +172,19 @@ def _read(file: IO[bytes], at: int, size: int) -> Iterator[bytes]:
         yield file.read(min(left, BLOCK))
 
 
-def write(opener: Opener, directory: str, path: str, content: Iterable[bytes], mode: int = MODE) -> None:
+def write(
+    opener: Opener, directory: str, path: str, content: Iterable[bytes], mode: int = MODE, *, durable: bool = True
+) -> None:
     """Write a file below the directory of a job; its name appears once the file is whole. No link leads elsewhere."""
     try:
         with directory_below(directory, path, partial(opener.require_place, path=path)) as (at, name):
-            _write_at(at, name, content, mode)
+            _write_at(at, name, content, mode, durable=durable)
     except OSError as error:
         error.filename = path  # errors of an open file carry no name
         raise
 
 
-def _write_at(at: int, name: str, content: Iterable[bytes], mode: int) -> None:
+def _write_at(at: int, name: str, content: Iterable[bytes], mode: int, *, durable: bool) -> None:
     draft = f".{cut(name)}.jim"
     with suppress(FileNotFoundError):
         os.unlink(draft, dir_fd=at)  # of a keeper that was killed; a payload may have left a pipe, which hangs
@@ -191,7 +193,8 @@ def _write_at(at: int, name: str, content: Iterable[bytes], mode: int) -> None:
             os.fchmod(file.fileno(), mode)
             file.writelines(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.rename(draft, name, src_dir_fd=at, dst_dir_fd=at)
     except OSError:
         with suppress(OSError):

@@ -82,7 +82,7 @@ class Tending:
 
 
 def _show(site: Site, job: GridJob, places: Mapping[str, str], line: bytes) -> None:
-    write(opener_of(site, job.realm), places["directory"], places["progress"], [line])
+    write(opener_of(site, job.realm), places["directory"], places["progress"], [line], durable=False)
 
 
 def _nothing(_: None) -> None:

@@ -87,7 +87,7 @@ def test_a_split_job_by_attributes(ce, submitted):
         names = [name for name in tar.getnames() if name.endswith("/data")]
         found = sorted(tar.extractfile(name).read() for name in names)
     assert found == [b"a\n", b"b\n", b"c\n"]
-    assert (place / "results.tar.status").read_text() == "done\n"
+    until(lambda: (place / "results.tar.status").read_text() == "done\n", "the last line of progress is there")
 
 
 def test_the_gridmanager_is_killed_between_jim_s_answer_and_the_script_s(ce):
