@@ -112,19 +112,16 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 def sync_file(path: Path) -> None:
     """Make the content of a file durable."""
-    descriptor = open_regular(path)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    finally:
-        os.close(descriptor)
+    _sync(open_regular(path), path)
 
 
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(os.open(path, os.O_RDONLY | os.O_DIRECTORY), path)
+
+
+def _sync(descriptor: int, path: Path) -> None:
+    """Make what was opened durable, and close it."""
     try:
         os.fsync(descriptor)
     except OSError as error:

@@ -37,9 +37,9 @@ def with_a_job(limit: float = SECONDS) -> Finding:
         if answer.code != 0:
             return Finding(NAME, FAILED, f"wrong: cannot submit a job: {answer.facts()}", "see HTCondor's message")
         number = answer.out.split()[0]
-        found = _awaited(place, number, limit)
+        finding = _awaited(place, number, limit)
         run([command("rm"), number], limit=60)  # what was spooled stays in the queue until it is removed
-        return found
+        return finding
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -59,8 +59,8 @@ def _awaited(place: Path, number: str, limit: float) -> Finding:
 def _state(number: str) -> list[str]:
     """Return the state of a job, its exit code, and why it is held: a number, and words."""
     words = [command("q"), number, "-af:t", "JobStatus", "ExitCode", "HoldReasonCode", "HoldReason"]
-    found = run(words, limit=60).out.strip().split("\t")
-    return found if len(found) == 4 else [""] * 4
+    fields = run(words, limit=60).out.strip().split("\t")
+    return fields if len(fields) == 4 else [""] * 4
 
 
 def _fetched(place: Path, number: str, code: str) -> Finding:
