@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import cycle
 from pathlib import Path
 from statistics import quantiles
 
@@ -39,6 +40,7 @@ HOME = Path(__file__).resolve().parents[1]
 PAGES = "import sys; from jim.cli import main; sys.exit(main(['pages']))"
 BUSY = 1  # the grid job of 10,000, in which the keeper moves local jobs
 VIEWED_SECONDS = 5.0
+CONNECTIONS = 25  # of 100 viewers: the pages take 32 of one account
 PHASE = '<phase name="events" done="{}" total="250" unit="events"/>'
 
 
@@ -273,8 +275,9 @@ def _viewers(
     paths = [f"/jobs/{BUSY}"] * 50 + ["/", "/jobs"] * 10
     paths += [f"/jobs/{BUSY}/{n}" for n in range(20)] + [f"/jobs/{min(2, grid_jobs)}"] * 10
     codes: Counter[int] = Counter()
-    warm, stop = threading.Barrier(len(paths) + 1), threading.Event()
-    threads = [threading.Thread(target=_view, args=(served, path, codes, warm, stop)) for path in paths]
+    warm, stop = threading.Barrier(CONNECTIONS + 1), threading.Event()
+    shares = [paths[at::CONNECTIONS] for at in range(CONNECTIONS)]
+    threads = [threading.Thread(target=_view, args=(served, share, codes, warm, stop)) for share in shares]
     for thread in threads:
         thread.start()
     warm.wait()
@@ -300,18 +303,24 @@ def _memory(pid: int) -> float:
     return int(text.partition("VmRSS:")[2].split()[0]) / 1000
 
 
-def _view(served: Served, path: str, codes: Counter[int], warm: threading.Barrier, stop: threading.Event) -> None:
-    viewer, pause = served.viewer(), _pauses(path)
-    stop.wait(pause() * random.random())
-    viewer.get(path)
+def _view(
+    served: Served, paths: Sequence[str], codes: Counter[int], warm: threading.Barrier, stop: threading.Event
+) -> None:
+    """Look at some pages in turn, over one connection: the pages take few of one account."""
+    viewers, pause = [(served.viewer(), path) for path in paths], _pauses(paths)
+    for viewer, path in viewers:
+        viewer.connection = viewers[0][0].connection
+        viewer.get(path)
     warm.wait()
-    while not stop.wait(pause()):
+    for viewer, path in cycle(viewers):
+        if stop.wait(pause()):
+            break
         codes[viewer.get(path, again=True)[0]] += 1
 
 
-def _pauses(path: str) -> Callable[[], float]:
-    chance = random.Random(path)
-    return lambda: VIEWED_SECONDS * chance.uniform(0.9, 1.1)
+def _pauses(paths: Sequence[str]) -> Callable[[], float]:
+    chance = random.Random(paths[0])
+    return lambda: VIEWED_SECONDS / len(paths) * chance.uniform(0.9, 1.1)
 
 
 if __name__ == "__main__":
