@@ -23,6 +23,15 @@ class Clock:
         """Return the id of this run of the machine; seconds since boot of another run mean nothing."""
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
+    def booted(self) -> str:
+        """Return this moment as the store keeps it: the id of this run of the machine, and the seconds since boot."""
+        return f"{self.boot_id()} {self.boot():.3f}"
+
+    def since_booted(self, booted: str) -> float | None:
+        """Return the seconds since such a moment; None: it was in another run of the machine, or is not known."""
+        boot_id, _, seconds = booted.partition(" ")
+        return self.boot() - float(seconds) if boot_id == self.boot_id() else None
+
     def epoch(self) -> float:
         """Return the seconds since 1970, as other programs write the time."""
         return time.time()
