@@ -52,7 +52,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step is not Step.COLLECTING:
         keeper.spoilt.pop(job.id, None)
         return NEVER
-    if (found := keeper.spoilt.get(job.id)) and (found.sure or not found.had_time):
+    if (found := keeper.spoilt.get(job.id)) and found.problems and (found.sure or not found.had_time):
         return spoilt.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)

@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
+from jim.evidence.exit_record import Output
 from jim.files import open_regular
 from jim.jobs import GridJob
 from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
@@ -38,6 +39,10 @@ class Packed(NamedTuple):
 
     completed: int  # local jobs
     unfinished: int  # failed and killed local jobs that have left anything
+
+
+class UnlikeVerified(JimError):
+    """What was read is not what was verified: no other trouble, such as that of the database, is one of an output."""
 
 
 class SpoiltOutputs(JimError):
@@ -140,10 +145,9 @@ def _completed(
     if not spoilt:
         try:
             return _add(tar, claimed, naming, spares=spares)
-        except JimError as error:
-            problem = problem_of(claimed) or Problem(
-                "", f"{error}, and no longer", passes=True
-            )  # it is looked at again
+        except UnlikeVerified as error:
+            # Where the second look finds nothing, the file server flaps.
+            problem = problem_of(claimed) or Problem("", f"{error}, and no longer", passes=True)
     if problem and not spares:
         spoilt.append((claimed, problem))
     return {}
@@ -154,11 +158,19 @@ def _add(tar: Tar, claimed: Claimed, naming: Naming, *, spares: bool) -> dict[st
     renamed, lost = naming.names(claimed.n, (output.name for output in claimed.record.files)), list[str]()
     for output in claimed.record.files:
         name = f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
-        executable, content = is_executable(claimed.directory, output), as_own(verified(claimed.directory, output))
+        executable, content = is_executable(claimed.directory, output), _content(claimed, output)
         try:
             tar.add(name, output.size, content, executable=executable)
-        except JimError as error:
+        except UnlikeVerified as error:
             if not spares:
                 raise
             lost.append(f"{output.name}: {error}")
     return ({"renamed": renamed} if renamed else {}) | ({"lost": lost} if lost else {})
+
+
+def _content(claimed: Claimed, output: Output) -> Iterator[bytes]:
+    """Yield an output, and name it where it is none of what was verified."""
+    try:
+        yield from as_own(verified(claimed.directory, output))
+    except JimError as error:
+        raise UnlikeVerified(str(error)) from error

@@ -9,6 +9,8 @@ from functools import partial
 
 from jim.errand import Errand
 from jim.evidence import verdict
+from jim.evidence.verdict import Verdict
+from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob
 from jim.keeper import judging
 from jim.keeper.claimed import Claimed, Problems, Spoilt, problem_of
@@ -30,7 +32,7 @@ def note(keeper: Keeper, job: GridJob, error: SpoiltOutputs) -> None:
         keeper.spoilt[job.id] = replace(before, problems=error.found, sure=True)
         _decide(keeper, job.id, error.found)
     else:
-        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found)
+        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found, times=before.times + 1 if before else 1)
         _show(keeper, job.id, str(error))
 
 
@@ -53,7 +55,7 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     keeper.spoilt[grid] = replace(found, problems=problems)
     left = found.since + _patience(keeper, problems) - keeper.clock.boot()
     if not problems:
-        _collect_again(keeper, grid)
+        _wait_and_collect(keeper, grid, found)
     elif left > 0:
         keeper.workers.wait(("collect", grid), min(LOOK_AGAIN_SECONDS, left))
     elif not found.sure:  # make the tar once more: what is found then is all that is spoilt
@@ -106,6 +108,13 @@ def _show(keeper: Keeper, grid: int, words: str) -> None:
         keeper.store.note(grid, "collecting failed, will be tried again", Witness.KEEPER, words)
 
 
+def _wait_and_collect(keeper: Keeper, grid: int, found: Spoilt) -> None:
+    """Make the tar again after a pause, longer each time: a file server that flaps would have it made all the time."""
+    keeper.spoilt[grid] = Spoilt(found.since, (), times=found.times)
+    _look_at_once(keeper, grid)
+    keeper.workers.wait(("collect", grid), delay(AGAIN, found.times))
+
+
 def _collect_again(keeper: Keeper, grid: int) -> None:
     keeper.spoilt.pop(grid, None)
     _look_at_once(keeper, grid)
@@ -114,6 +123,14 @@ def _collect_again(keeper: Keeper, grid: int) -> None:
 def _look_at_once(keeper: Keeper, grid: int) -> None:
     keeper.workers.forget(("collect", grid))
     keeper.looks.add([grid])
+
+
+def failing(keeper: Keeper, job: GridJob) -> dict[int, Verdict]:
+    """Return the local jobs that `fail` would let fail, and how."""
+    found = keeper.spoilt.get(job.id)
+    kept = _kept_elsewhere(keeper, job) if found else ()
+    problems = found.problems if found else ()
+    return {each.n: verdict.of_lost_outputs(problem.said) for each, problem in problems if each.n not in kept}
 
 
 def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int] | None = None) -> None:
@@ -128,7 +145,7 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
             if claimed.n in kept:
                 keeper.left_out.setdefault(job.id, set()).add(claimed.n)
             elif chosen is None or claimed.n in chosen:
-                bad = verdict.of_bad_outputs(problem.said)
+                bad = verdict.of_lost_outputs(problem.said)
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)
 
 
