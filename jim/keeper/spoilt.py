@@ -64,7 +64,7 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     elif job.wish == Verb.CANCEL:
         fail(keeper, job, gives_up=True)
         _collect_again(keeper, grid)
-    elif why := _held(keeper, grid, problems):
+    elif why := _held(keeper, grid, _not_kept(keeper, job, problems)):
         keeper.workers.wait(("collect", grid), HELD_SECONDS)
         _show(keeper, grid, f"{SpoiltOutputs(problems)}. {why}")
     else:
@@ -72,6 +72,11 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
             fail(keeper, job, gives_up=False)
             keeper.store.set_grid_job(grid, step=Step.ACTIVE, outcome="", reason="")
         _collect_again(keeper, grid)
+
+
+def _not_kept(keeper: Keeper, job: GridJob, problems: Problems) -> Problems:
+    kept = _kept_elsewhere(keeper, job, problems)
+    return [(claimed, problem) for claimed, problem in problems if claimed.n not in kept]
 
 
 def _patience(keeper: Keeper, problems: Problems) -> float:
@@ -128,20 +133,20 @@ def _look_at_once(keeper: Keeper, grid: int) -> None:
 def failing(keeper: Keeper, job: GridJob) -> dict[int, Verdict]:
     """Return the local jobs that `fail` would let fail, and how."""
     found = keeper.spoilt.get(job.id)
-    kept = _kept_elsewhere(keeper, job) if found else ()
-    problems = found.problems if found else ()
-    return {each.n: verdict.of_lost_outputs(problem.said) for each, problem in problems if each.n not in kept}
+    problems = _not_kept(keeper, job, found.problems) if found else ()
+    return {each.n: verdict.of_lost_outputs(problem.said) for each, problem in problems}
 
 
 def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int] | None = None) -> None:
-    """Let local jobs fail whose outputs are spoilt; of a task, those of which nothing is kept elsewhere.
+    """Let local jobs fail whose outputs are spoilt, and of which nothing is kept elsewhere.
 
     What is kept elsewhere counts, and must not be made a second time: the tar is made without it.
     """
     found = keeper.spoilt.get(job.id)
-    kept, failed = _kept_elsewhere(keeper, job), _follows(keeper, job)
+    problems = found.problems if found else ()
+    kept, failed = _kept_elsewhere(keeper, job, problems), _follows(keeper, job)
     with keeper.store.transaction():
-        for claimed, problem in found.problems if found else ():
+        for claimed, problem in problems:
             if claimed.n in kept:
                 keeper.left_out.setdefault(job.id, set()).add(claimed.n)
             elif chosen is None or claimed.n in chosen:
@@ -149,7 +154,13 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)
 
 
-def _kept_elsewhere(keeper: Keeper, job: GridJob) -> set[int]:
+def _kept_elsewhere(keeper: Keeper, job: GridJob, problems: Problems) -> set[int]:
+    """Return the local jobs whose outputs count elsewhere: a task has stored them, or an earlier tar was delivered."""
+    before = int((job.result or {}).get("submissions", 0))  # all of these submissions had ended
+    return {claimed.n for claimed, _ in problems if claimed.key[1] <= before} | _kept_by_task(keeper, job)
+
+
+def _kept_by_task(keeper: Keeper, job: GridJob) -> set[int]:
     wave = keeper.store.wave_of(job.id) if job.is_of_task else None
     if wave is None or wave.t:
         return set()

@@ -444,3 +444,77 @@ def test_a_file_server_that_flaps_has_the_tar_made_ever_more_seldom(world, monke
     assert all(30.0 <= pause <= 64.0 for pause in pauses[6:])
     assert tar_of(world, grid)["1.0/dat"] == b"data"
     assert len(world.batch.ledger) == 1
+
+
+# What was delivered before
+
+
+@pytest.fixture
+def reopened(world):
+    """A grid job of three that has finished with a tar, one of them failed, and whose outputs somebody has removed."""
+    grid = started(world, 3)
+    for index in (1, 2):
+        world.batch.finish(1, index, **files(dat=b"data"))
+    world.batch.finish(1, 3, code=3)
+    world.until(lambda: world.finished(grid))
+    for index in (1, 2):
+        shutil.rmtree(run_of(world, grid, index))
+    world.wish("retry", str(grid))
+    return grid
+
+
+def test_outputs_that_are_gone_after_a_tar_was_made_come_from_that_tar(world, reopened):
+    again(world, reopened, 2)
+    tar = tar_of(world, reopened)
+    assert (tar["1.0/dat"], tar["1.1/dat"], tar["1.2/dat"]) == (b"data", b"data", b"anew")
+    assert (len(world.batch.ledger), world.store.grid_job(reopened).reason) == (4, "")
+
+
+def test_outputs_that_are_gone_with_the_tar_that_had_them_are_not_made_again(world, reopened):
+    """Whoever took that tar has them. The new one says what it lacks."""
+    (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
+    again(world, reopened, 2)
+    assert {name for name in tar_of(world, reopened) if name.endswith("dat")} == {"1.2/dat"}
+    job = world.store.grid_job(reopened)
+    assert (len(world.batch.ledger), world.store.counts(reopened)) == (4, {State.COMPLETED: 3})
+    words = "in the tar, 2 completed local jobs lack outputs that were delivered before, and are gone"
+    assert (job.outcome, job.reason, job.result["lost"]) == ("completed", words, 2)
+    assert [len(world.store.attempts(reopened, n=n)) for n in range(3)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("harm", ["payload", "link", "rest"])
+def test_an_earlier_tar_is_believed_only_where_it_has_what_was_verified(world, reopened, harm):
+    place = world.site.work / f"{reopened}/result/{reopened}.tar"
+    whole = place.read_bytes()
+    place.unlink()
+    if harm == "link":
+        place.with_name("elsewhere").write_bytes(whole)
+        place.symlink_to("elsewhere")
+    else:
+        place.write_bytes(whole.replace(b"data", b"atad") if harm == "payload" else whole[:1500])
+    again(world, reopened, 2)
+    assert {name for name in tar_of(world, reopened) if name.endswith("dat")} == {"1.2/dat"}
+
+
+def test_what_has_run_after_the_earlier_tar_is_made_again(world, reopened):
+    """Its outputs were never delivered."""
+    world.until(lambda: world.state(reopened, 2) is State.SUBMITTED)
+    world.batch.start(2, 1)
+    world.batch.finish(2, 1, **files(dat=b"anew"))
+    world.keeper.workers.wait(("collect", reopened), 5.0)
+    world.until(lambda: world.state(reopened, 2) is State.COMPLETED, seconds=0.0)
+    (world.site.work / f"{reopened}/s2/run.1/dat").unlink()
+    world.until(lambda: ("3", 1) in world.batch.tasks)
+    world.batch.start(3, 1)
+    world.batch.finish(3, 1, **files(dat=b"once more"))
+    tar = tar_of(world, reopened)
+    assert (tar["1.0/dat"], tar["1.2/dat"], len(world.batch.ledger)) == (b"data", b"once more", 5)
+
+
+def test_a_retry_of_what_was_delivered_leaves_it_alone(world, reopened):
+    (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
+    again(world, reopened, 2)
+    world.until(lambda: bool(world.keeper.spoilt), seconds=0.0)
+    world.wish("retry", f"{reopened}.0")
+    tar_of(world, reopened)
+    assert len(world.batch.ledger) == 4
