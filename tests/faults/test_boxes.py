@@ -12,7 +12,7 @@ import pytest
 from tests.faults.real import at_once, until
 
 # Run by a payload, in the spool: it knows the mark of its submission, and its index. A directory gets its name once it
-# is full: the keeper may put it aside at any moment, and where `:` cannot write, the shell ends and makes no more files.
+# is full: the keeper may put it aside at any moment, and where `:` cannot write, the shell ends and makes no more.
 MISCHIEF = r"""
 cd "$JIM_SPOOL" && m=$JIM_MARK i=$JIM_INDEX
 head -c 2000 /dev/urandom >noise
