@@ -164,8 +164,8 @@ def _finish_as(keeper: Keeper, job: GridJob, counts: Mapping[State, int], why: s
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)
     reason = ": ".join(filter(None, (reason, why)))
     if lost := result.get("lost"):
-        words = f"{lost:,} completed local job{'s lack' if lost > 1 else ' lacks'} outputs that were delivered before"
-        reason = "; ".join(filter(None, (reason, f"in the tar, {words}, and are gone")))
+        words = f"outputs of {lost:,} completed local job{'s' if lost > 1 else ''} are gone, and not in this tar"
+        reason = "; ".join(filter(None, (reason, f"{words}: an earlier tar had them, or a task has stored them")))
     _end(keeper, job, outcome, reason, result)
     log.info("%d: finished as %s %s", job.id, outcome.value, reason)
 
