@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from pathlib import Path
 
 
@@ -21,7 +22,16 @@ class Clock:
 
     def boot_id(self) -> str:
         """Return the id of this run of the machine; seconds since boot of another run mean nothing."""
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return _boot_id()
+
+    def booted(self) -> str:
+        """Return this moment as the store keeps it: the id of this run of the machine, and the seconds since boot."""
+        return f"{self.boot_id()} {self.boot():.3f}"
+
+    def since_booted(self, booted: str) -> float | None:
+        """Return the seconds since such a moment; None: it was in another run of the machine, or is not known."""
+        boot_id, _, seconds = booted.partition(" ")
+        return self.boot() - float(seconds) if boot_id == self.boot_id() else None
 
     def epoch(self) -> float:
         """Return the seconds since 1970, as other programs write the time."""
@@ -54,6 +64,12 @@ class Clock:
         """Return the time as RFC 3339, in UTC."""
         seconds, rest = divmod(time.time_ns(), 10**9)
         return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 10**6:03d}Z"
+
+
+@cache
+def _boot_id() -> str:
+    """Read the id once: each end of an attempt asks for it, and no process outlives its machine."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def as_utc(seconds: float) -> str:

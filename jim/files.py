@@ -20,6 +20,7 @@ PASSING |= {errno.ENOMEM, errno.ETIMEDOUT, errno.ENOTCONN, errno.EHOSTDOWN, errn
 PAUSES = (0.05, 0.2, 0.8)  # seconds before a call is tried again
 AWAY_SECONDS = 0.5  # a call that took so long to fail met a server that is away, not a glitch
 BLOCK = 1024 * 1024
+MOST_REMOVED = 100  # times that somebody may remove a lock before it is held
 LONGEST_ONCE = 1024 * 1024  # of a file that is made once
 READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 T = TypeVar("T")
@@ -101,13 +102,30 @@ def put_once(path: Path, content: bytes) -> bytes:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock, which is a file; without `wait`, a BlockingIOError says that somebody else holds it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
+    """Hold a lock, which is a file; without `wait`, a BlockingIOError says that somebody else holds it.
+
+    Whoever waited for a file that was removed meanwhile waits for the new one: others lock that.
+    """
+    how = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+    for _ in range(MOST_REMOVED):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, how)
+            if _is_at(path, descriptor):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+    raise OSError(
+        errno.EBUSY, "it was removed each time that it was locked; let nothing clean up lock files", str(path)
+    )
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Tell whether a path still leads to what was opened."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    return False
 
 
 def sync_file(path: Path) -> None:

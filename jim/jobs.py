@@ -142,6 +142,7 @@ class Submission(NamedTuple):
     facts: Mapping[str, Any] = NOTHING
     asked: Mapping[str, Any] = NOTHING  # the resources of its jobs; empty if they are not known
     intended: str = ""  # when; empty if that is not known
+    booted: str = ""  # the same moment, as `Clock.booted` gives it; empty if that is not known
 
 
 # Submissions that the batch system may or may not have.
@@ -224,6 +225,8 @@ class Compared(NamedTuple):
     wish: str
     grid_started: bool
     nonce: str  # of its claim; empty if that is not known
+    intended: str  # when its submission was, twice: by the clock, and since boot; empty if that is not known
+    booted: str
 
 
 class Ended(NamedTuple):
@@ -349,7 +352,6 @@ class Unaccounted(NamedTuple):
     size: int
     piece: Piece
     asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
-    intended: str = ""  # when its submission was intended; empty if that is not known
 
 
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

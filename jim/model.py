@@ -124,6 +124,7 @@ class Kind(StrEnum):
     OVER_TIME = "over time"  # killed after it ran longer than allowed
     NOT_TAKEN = "outputs not taken"
     OUTPUTS_DIFFER = "outputs differ"  # from the exit record
+    OUTPUTS_LOST = "outputs lost"  # or changed, after they were verified: no fault of the host
     # From accounting
     ACCOUNTING = "accounting"  # none of the following
     TIME_LIMIT = "time limit"

@@ -6,6 +6,7 @@ TASKS = ("task", "fix", "source", "pool_group", "item", "piece", "piece_item", "
 TO_FORMAT_13 = """
     ALTER TABLE grid_job DROP COLUMN realm;
     ALTER TABLE sender DROP COLUMN known;
+    ALTER TABLE submission DROP COLUMN booted;
     ALTER TABLE submission DROP COLUMN intended;
     ALTER TABLE attempt DROP COLUMN nonce;
     PRAGMA user_version = 13;

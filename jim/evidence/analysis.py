@@ -81,6 +81,8 @@ def usual(failed: Failed) -> Decision:
 
 def _is_the_hosts(failed: Failed) -> bool:
     """Tell whether the host seems to be the cause: it went away, lacks something, or its files differ."""
+    if failed.kind is Kind.OUTPUTS_LOST:  # the host had done its work
+        return False
     if failed.record is None:
         return failed.witness is Witness.CLAIM or failed.kind is Kind.NODE
     return failed.record.code == 0 or failed.record.lacking

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from jim.errors import JimError
 
+LAST_LINE = "end\n"
 LONGEST_RECORD = 16 * 1024 * 1024
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
@@ -60,9 +61,17 @@ class ExitRecord(NamedTuple):
     warned: int | None = None  # so many seconds before its time limit, by the wrapper itself
     up: float | None = None  # duration by the time since the node's start, which nobody can set
 
+    seen: float | None = None  # longer it cannot have run, as its keeper saw; None: what it reports can be true
+    cores: int = 1  # that it was sent with, where `seen` is known
+
     @property
     def seconds(self) -> float:
-        """Return how long the payload ran; an older wrapper reports only its node's clock."""
+        """Return how long the payload ran, at most as long as can be."""
+        return self.reported if self.seen is None else min(self.reported, self.seen)
+
+    @property
+    def reported(self) -> float:
+        """Return how long the payload ran, as it is reported; an older wrapper reports only its node's clock."""
         if self.up is not None:
             return self.up
         return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
@@ -166,6 +175,7 @@ def read_exit_record(text: str) -> ExitRecord:
             **_peak(facts.get("peak", "")),
             kills=int(facts.get("kills", 0)),
             warned=_number(facts.get("warned", "-")),
+            **_seen(facts.get("seen", "")),
         )
     except (KeyError, ValueError) as error:
         raise JimError(f"the exit record has a wrong or missing line: {error}") from error
@@ -215,6 +225,27 @@ def _peak(value: str) -> dict[str, Any]:
     return {"peak_mb": megabytes(int(found[1])), "sampled": found[2] == "sampled"}
 
 
+# A keeper that takes in a record whose times cannot be true adds what it saw itself. Whoever reads the record from the
+# store, then reads bounded times. A payload that writes such a line itself gets it removed.
+_SEEN_LINES = re.compile(r"^seen .*\n", re.MULTILINE)
+_SEEN = re.compile(r"^seen (\d{1,12}(?:\.\d{1,9})?) (\d{1,9})$", re.MULTILINE)
+
+
+def with_seen(text: str, seconds: float, cores: int) -> str:
+    """Return an exit record with the longest time that its payload can have run, and the cores it was sent with."""
+    return f"{without_seen(text)[: -len(LAST_LINE)]}seen {seconds:.2f} {cores}\n{LAST_LINE}"
+
+
+def without_seen(text: str) -> str:
+    """Return an exit record without such a line."""
+    return _SEEN_LINES.sub("", text) if "\nseen " in text else text
+
+
+def _seen(value: str) -> dict[str, Any]:
+    found = _SEEN.fullmatch(f"seen {value}")
+    return {"seen": float(found[1]), "cores": int(found[2])} if found else {}
+
+
 def megabytes(kilobytes: int) -> int:
     """Return how many MB hold so many kB."""
     return -(-kilobytes // 1024)
@@ -244,10 +275,15 @@ _UP = re.compile(r"^up (\d{1,12}(?:\.\d+)?)$", re.MULTILINE)
 
 
 def times_of(record: str) -> tuple[float, float] | None:
-    """Return the run time and CPU time in an exit record: most records have a line for each."""
-    cpu, up = _CPU.search(record), _UP.search(record)
+    """Return the run time and CPU time in an exit record, the run time at most as long as can be.
+
+    Most records have a line for each, and to read the whole record takes long.
+    """
+    cpu, up = _CPU.findall(record), _UP.findall(record)
     if cpu and up:
-        return float(up[1]), float(cpu[1])
+        seen = _SEEN.search(record) if "\nseen " in record else None
+        wall = float(up[-1])  # of several lines with one word, the last one counts
+        return min(wall, float(seen[1])) if seen else wall, float(cpu[-1])
     try:
         whole = read_exit_record(record)
     except JimError:

@@ -21,9 +21,12 @@ QUICK_SECONDS = 60.0  # if no attempt has ended well
 LEAST_QUICK_SECONDS = 1.5  # worker nodes tell whole seconds: what fails at once may seem to take one
 LOOKED_AT = 20  # the last attempts elsewhere
 MOST = 1 / 4  # of the hosts; if more are suspected, they testify against each other
-# A person or JIM itself ended these attempts: they say nothing about the host.
+# A person or JIM itself ended these attempts, or their outputs were lost elsewhere: they say nothing about the host.
 NOT_THE_HOST = frozenset(
-    {Kind.CANCELLED, Kind.REMOVED, Kind.PUT_BACK, Kind.WISHED, Kind.RESTORED, Kind.LOST, Kind.AVOIDED}
+    {
+        *(Kind.CANCELLED, Kind.REMOVED, Kind.PUT_BACK, Kind.WISHED, Kind.RESTORED, Kind.LOST, Kind.AVOIDED),
+        Kind.OUTPUTS_LOST,
+    }
 )
 
 

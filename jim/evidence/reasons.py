@@ -20,6 +20,7 @@ WORDS: Mapping[Kind, str] = {
     Kind.OVER_TIME: "time limit: it ran for {seconds:,} s; {before}",
     Kind.NOT_TAKEN: "output not taken: {what}",
     Kind.OUTPUTS_DIFFER: "outputs do not match the exit record: {what}",
+    Kind.OUTPUTS_LOST: "outputs were lost or changed after they were verified: {what}",
     **dict.fromkeys(OF_ACCOUNTING, TOLD),
     Kind.LOST: "lost: {told}",
     Kind.VANISHED: "vanished: it started, ended, and left no exit record",

@@ -122,6 +122,11 @@ def of_bad_outputs(problem: str) -> Verdict:
     return Verdict(State.FAILED, found, Witness.EXIT_RECORD, again=True)
 
 
+def of_lost_outputs(problem: str) -> Verdict:
+    """Judge an attempt that completed, and whose outputs were lost or changed after they were verified."""
+    return Verdict(State.FAILED, reason(Kind.OUTPUTS_LOST, what=problem), Witness.EXIT_RECORD, again=True)
+
+
 def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> Verdict:
     """Judge an attempt that was accepted, is fenced, and never started."""
     if cancelled:

@@ -169,7 +169,8 @@ class Wishes:
         What a cancel would end at once waits for the tar.
         """
         failed = job.id in self.keeper.spoilt or job.tries
-        cures = (Verb.FORCE, Verb.EDIT) if job.wish == Verb.CANCEL else (Verb.FORCE, Verb.EDIT, Verb.RETRY)
+        again = () if job.wish == Verb.CANCEL else (Verb.RETRY, Verb.RESPLIT)
+        cures = (Verb.FORCE, Verb.EDIT, *again)
         return bool(failed) and verb in cures and not self.keeper.workers.busy(("collect", job.id))
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -36,7 +35,6 @@ PLACE = "accounting"
 TAIL = 4 * 1024 * 1024  # longer than so many lines: the texts in them are limited
 LONGEST = 1000
 DAY = 86_400.0
-SLACK_SECONDS = 2.0  # reported times may be whole seconds
 OF_A_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.jsonl|blahp\.log-(\d{4})(\d\d)(\d\d)")
 NO_FQAN = "/None/Role=NULL"  # as other writers of this form have it
 Lines = Mapping[Path, Mapping[bytes, bytes]]  # by file; each line by the words in it that no other line has
@@ -171,25 +169,23 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "host": each.host,
         "cores": asked.cores or 1,
         "memory_mb": asked.memory_mb,
-        **_measured(each, each.intended or job.created, asked.cores or 1),
+        **_measured(each),
         "verdict": each.verdict,
     }
 
 
-def _measured(each: Unaccounted, sent: str, cores: int) -> dict[str, Any]:
+def _measured(each: Unaccounted) -> dict[str, Any]:
     """Return what the exit record says; without one, nobody has measured anything.
 
-    A payload can forge a record. No attempt has run longer than the keeper saw: from when it was sent until its end was
-    taken in. Whoever reports more gets no more wall time, and the line keeps both numbers. CPU time stays as reported:
-    programs may use more cores than they asked for, and clocks of nodes may be wrong.
+    Whoever reports more wall time than the keeper saw gets no more (`plausible.py`), and the line keeps both numbers.
     """
-    record, seen = _record(each), _seen(sent, each.at)
+    record = _record(each)
     return {
         "started": record.started if record else each.started,
         "ended": record.ended if record else each.at,
-        "wall_seconds": round(min(record.seconds, seen + SLACK_SECONDS), 2) if record else None,
+        "wall_seconds": round(record.seconds, 2) if record else None,
         "cpu_seconds": record.cpu if record else None,
-        "implausible": _implausible(record, seen, cores) if record else None,
+        "implausible": _implausible(record) if record else None,
         "memory_mb_peak": record.peak_mb if record else None,
         "memory_sampled": record.sampled if record and record.peak_mb is not None else None,
         "exit_code": record.code if record else None,
@@ -197,21 +193,16 @@ def _measured(each: Unaccounted, sent: str, cores: int) -> dict[str, Any]:
     }
 
 
-def _seen(sent: str, at: str) -> float:
-    """Return the seconds between two times of the keeper; a clock that was set back meanwhile bounds nothing."""
-    return math.inf if age_seconds(at, sent) else age_seconds(sent, at)
-
-
-def _implausible(record: ExitRecord, seen: float, cores: int) -> dict[str, Any] | None:
+def _implausible(record: ExitRecord) -> dict[str, Any] | None:
     """Return the times that cannot be true, each as it was reported and as it can be at most; None: there is none."""
-    most = seen + SLACK_SECONDS
-    times = {"wall_seconds": (record.seconds, most), "cpu_seconds": (record.cpu, most * cores)}
-    found = {
-        name: {"reported": round(reported, 2), "most": round(possible, 2)}
-        for name, (reported, possible) in times.items()
-        if reported > possible
+    if record.seen is None:
+        return None
+    times = {"wall_seconds": (record.reported, record.seen), "cpu_seconds": (record.cpu, record.seen * record.cores)}
+    return {
+        name: {"reported": round(reported, 2), "most": round(most, 2)}
+        for name, (reported, most) in times.items()
+        if reported > most
     }
-    return found or None
 
 
 def _record(each: Unaccounted) -> ExitRecord | None:

@@ -18,6 +18,7 @@ from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, kept_non
 from jim.files import read_regular
 from jim.jobs import Change, Compared, Key
 from jim.keeper.keeper import Keeper
+from jim.keeper.plausible import plausible
 from jim.model import NO_REASON, State, Witness
 
 LONGEST_CLAIM = 4096
@@ -118,7 +119,7 @@ def take(keeper: Keeper, found: Iterable[Report]) -> set[Told]:
         steps = _steps(report, about) if about else []
         if about is None or not steps or report.key in columns:
             continue
-        columns[report.key] = _columns(report, about, now)
+        columns[report.key] = _columns(keeper, report, about, now)
         if not about.started:
             keeper.channel.starts.started(report.key[:2], at)
         for step in steps:
@@ -143,11 +144,13 @@ def _steps(report: Report, about: Compared) -> list[tuple[State, State, Witness]
     return [(state, State.RUNNING, Witness.CLAIM), *ended] if state in PENDING else []
 
 
-def _columns(report: Report, about: Compared, now: str) -> dict[str, Any]:
+def _columns(keeper: Keeper, report: Report, about: Compared, now: str) -> dict[str, Any]:
     begun = {} if about.started else {"started": now, "host": report.host}
     if report.nonce and not about.started:
         begun["nonce"] = report.nonce
-    return begun | ({"record": report.text} if report.text else {})
+    if not report.text or report.record is None:
+        return begun
+    return begun | {"record": plausible(keeper, about, about.n, report.record, report.text)}
 
 
 def _store(keeper: Keeper, columns: Mapping[Key, Mapping[str, Any]], moves: Moves, begun: Iterable[int]) -> None:

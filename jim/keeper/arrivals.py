@@ -22,6 +22,7 @@ from jim.keeper import alike, judging, publishing
 from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.keeper.plausible import store_record
 from jim.keeper.rejecting import Why
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.workdir.submission import claim_of, is_seen, submission_directory
@@ -291,7 +292,7 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
         return
     _refuse_forged(keeper, attempt, record)
     begun(keeper, attempt, record.host, record.batch)
-    store.set_attempt(*key, record=text)
+    record = store_record(keeper, attempt, record, text)
     wish = judging.cancelled(keeper, attempt.grid, attempt.n)
     found = verdict.of_exit_record(record, cancelled=wish)
     killed = found.again and not record.advice and (record.reason or record.signal)

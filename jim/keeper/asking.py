@@ -24,15 +24,21 @@ from jim.keeper.fulfilling import clear
 from jim.keeper.keeper import Keeper
 from jim.keeper.looking_up import LOST, adopt
 from jim.keeper.looks import LISTING
+from jim.keeper.workers import NEVER
 from jim.model import Listing, Observation, State, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
 QUERY = "query"
+FEW = 10  # batch jobs, in a message
 LINGERS_SECONDS, LATE_LISTINGS = 600.0, 2  # a batch job must have ended in this time after its exit record said so
 LINGERS = "it completed more than ten minutes ago, but the batch system still shows it running"
 # The batch system has jobs of these, or has no room for them: perhaps because of a job that JIM has given up.
 ASKED_ABOUT = SubmissionState.RECORDED, SubmissionState.CONFIRMED, SubmissionState.FULL
+# Stored as long as the batch system may have a job of an attempt that has ended. So a keeper that ends before it knows,
+# as one without work may at any time, leaves the question to the next one.
+MAY_BE_LEFT = "queue_may_be_left"
+MOST_SECONDS_ALONE = 86_400.0  # what no cancel ends in a day, somebody else must end: an unused account asks no more
 
 
 class Asking:
@@ -41,46 +47,76 @@ class Asking:
     def __init__(self) -> None:
         self._waited_for: dict[str, float] = {}  # the last question of each other account that we waited for
         self._odd_words: set[str] = set()  # unknown words of the batch system that are logged already
-        # Batch jobs that all good listings since a time, in seconds since boot, show after their end; and how many of
-        # these listings came long after it.
-        self._lingering: dict[tuple[str, int], tuple[float, int]] = {}
+        self._may_be_left: bool | None = None  # as stored; None: not read yet
+        self._alone_since = NEVER  # since when JIM asks only about what may be left, in seconds since boot
 
     def __call__(self, keeper: Keeper) -> None:
         """Let a worker ask, if the interval is over."""
         if keeper.health.open or not keeper.workers.ready(QUERY):
             return
         now, interval = keeper.clock.boot(), keeper.site.batch.query_seconds
-        if not keeper.store.any_submission(*ASKED_ABOUT):
+        if has_submissions := keeper.store.any_submission(*ASKED_ABOUT):
+            self._alone_since = NEVER
+            self._remember(keeper, may_be_left=True)
+        elif not self._asks_on(keeper, now):
             keeper.workers.wait(QUERY, 0.0)
             return
         if take_turn(keeper.site.turn_file, interval, now - keeper.workers.due(QUERY), self._waited_for):
-            asked = partial(self._asked, keeper, now)
+            asked = partial(self._asked, keeper, now, after_all=not has_submissions)
             keeper.workers.start(
                 Errand(QUERY, partial(_ask, keeper), asked, _could_not_ask, command=True, heeds=(BatchError, OSError))
             )
             keeper.workers.wait(QUERY, interval)
 
-    def _asked(self, keeper: Keeper, began: float, compared: Compared) -> None:
+    def _asks_on(self, keeper: Keeper, now: float) -> bool:
+        """Tell whether to ask, after the last end, about what the batch system may have kept of ended attempts."""
+        self._alone_since = min(self._alone_since, now)
+        if self._stored(keeper) and now - self._alone_since >= MOST_SECONDS_ALONE:
+            if keeper.lingering:
+                log.warning(
+                    "the batch system still shows %d jobs running a day after the last end, although JIM has cancelled "
+                    "them: %s. JIM asks about them no more: let an administrator end them",
+                    len(keeper.lingering),
+                    ", ".join(f"{batch_id}, index {index}" for batch_id, index in sorted(keeper.lingering)[:FEW]),
+                )
+            keeper.lingering = {}
+            self._remember(keeper, may_be_left=False)
+        return self._stored(keeper)
+
+    def _stored(self, keeper: Keeper) -> bool:
+        if self._may_be_left is None:
+            self._may_be_left = bool(keeper.store.fact(MAY_BE_LEFT))
+        return self._may_be_left
+
+    def _remember(self, keeper: Keeper, *, may_be_left: bool) -> None:
+        if self._stored(keeper) is not may_be_left:
+            keeper.store.set_fact(MAY_BE_LEFT, "yes" if may_be_left else "")
+            self._may_be_left = may_be_left
+
+    def _asked(self, keeper: Keeper, began: float, compared: Compared, *, after_all: bool) -> None:
         for word in compared.unknown_words - self._odd_words:
             log.warning("the batch system uses a word that its adapter does not know: %r; job state unchanged", word)
         self._odd_words |= compared.unknown_words
         # One command for both: it is repeated ever more seldom while the batch system keeps any of them.
-        compared.leftovers += self._too_late(keeper, began, compared.lingering)
+        compared.leftovers += _too_late(keeper, began, compared.lingering)
+        if after_all and not compared.leftovers and not keeper.lingering:
+            self._remember(keeper, may_be_left=False)
         take_in(keeper, began, compared)
 
-    def _too_late(
-        self, keeper: Keeper, began: float, lingering: Mapping[tuple[str, int], tuple[int, int]]
-    ) -> list[tuple[str, int]]:
-        """Tell of batch jobs that two listings show long after their end, and return them: just these are cancelled."""
-        before, self._lingering = self._lingering, {}
-        for key, (grid, n) in lingering.items():
-            since, late = before.get(key, (began, 0))
-            late += began - since >= LINGERS_SECONDS
-            self._lingering[key] = since, late
-            if late == LATE_LISTINGS:
-                log.warning("%d.%d: %s; JIM cancels batch job %s, index %d", grid, n, LINGERS, *key)
-                keeper.store.note(grid, "cancelled in the batch system", Witness.QUEUE, LINGERS, n)
-        return [key for key, (_, late) in self._lingering.items() if late >= LATE_LISTINGS]
+
+def _too_late(
+    keeper: Keeper, began: float, lingering: Mapping[tuple[str, int], tuple[int, int]]
+) -> list[tuple[str, int]]:
+    """Tell of batch jobs that two listings show long after their end, and return them: just these are cancelled."""
+    before, keeper.lingering = keeper.lingering, {}
+    for key, (grid, n) in lingering.items():
+        since, late = before.get(key, (began, 0))
+        late += began - since >= LINGERS_SECONDS
+        keeper.lingering[key] = since, late
+        if late == LATE_LISTINGS:
+            log.warning("%d.%d: %s; JIM cancels batch job %s, index %d", grid, n, LINGERS, *key)
+            keeper.store.note(grid, "cancelled in the batch system", Witness.QUEUE, LINGERS, n)
+    return [key for key, (_, late) in keeper.lingering.items() if late >= LATE_LISTINGS]
 
 
 def _ask(keeper: Keeper) -> Compared:

@@ -47,11 +47,12 @@ Problems = Sequence[tuple[Claimed, Problem]]
 
 @dataclass(frozen=True, slots=True)
 class Spoilt:
-    """What keeps the tar of a grid job from being made, and since when."""
+    """What keeps the tar of a grid job from being made, and since when; no problems: it is to be made again."""
 
     since: float  # in seconds since boot
     problems: Problems
     had_time: bool = False  # the outputs had their time to come back
+    times: int = 1  # that outputs were found spoilt, and came back before
     sure: bool = False  # a second try to make the tar has found these problems, after that time
 
 

@@ -52,7 +52,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
     if job.step is not Step.COLLECTING:
         keeper.spoilt.pop(job.id, None)
         return NEVER
-    if (found := keeper.spoilt.get(job.id)) and (found.sure or not found.had_time):
+    if (found := keeper.spoilt.get(job.id)) and found.problems and (found.sure or not found.had_time):
         return spoilt.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
@@ -115,7 +115,8 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished}
+    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": job.submissions}
+    counts |= {"lost": packed.lost} if packed.lost else {}
     return {"tar": str(tar), "bytes": size, **counts, "beside": beside, "line": line}
 
 
@@ -162,6 +163,9 @@ def _finish(keeper: Keeper, job: GridJob, result: Mapping[str, Any]) -> None:
 def _finish_as(keeper: Keeper, job: GridJob, counts: Mapping[State, int], why: str, result: Mapping[str, Any]) -> None:
     outcome, reason = _outcome(job, counts, strict=keeper.site.site.strict_status)
     reason = ": ".join(filter(None, (reason, why)))
+    if lost := result.get("lost"):
+        words = f"outputs of {lost:,} completed local job{'s' if lost > 1 else ''} are gone, and not in this tar"
+        reason = "; ".join(filter(None, (reason, f"{words}: an earlier tar had them, or a task has stored them")))
     _end(keeper, job, outcome, reason, result)
     log.info("%d: finished as %s %s", job.id, outcome.value, reason)
 

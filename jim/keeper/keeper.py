@@ -75,6 +75,9 @@ class Keeper:
     rejected: Rejected = field(default_factory=Rejected)
     away: dict[Path, float] = field(default_factory=dict)  # since when directories of the work directory are away
     spoilt: dict[int, Spoilt] = field(default_factory=dict)  # grid jobs that no tar can be made of as they are
+    # Batch jobs that all good listings since a time, in seconds since boot, show running after their completed end; and
+    # how many of these listings came long after it.
+    lingering: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
     left_out: dict[int, set[int]] = field(default_factory=dict)  # local jobs whose lost outputs are kept elsewhere
     written: Health = field(init=False)  # the health of the work directory, for what submissions need there
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tarfile
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import starmap
@@ -15,9 +15,11 @@ from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
+from jim.evidence.exit_record import Output
 from jim.files import open_regular
 from jim.jobs import GridJob
 from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
+from jim.keeper.earlier_tar import EarlierTar
 from jim.keeper.enclosed import Enclosure
 from jim.keeper.naming import Naming
 from jim.keeper.unfinished import Unfinished, as_own
@@ -38,6 +40,11 @@ class Packed(NamedTuple):
 
     completed: int  # local jobs
     unfinished: int  # failed and killed local jobs that have left anything
+    lost: int  # completed local jobs that the tar lacks outputs of, as these count elsewhere
+
+
+class UnlikeVerified(JimError):
+    """What was read is not what was verified: no other trouble, such as that of the database, is one of an output."""
 
 
 class SpoiltOutputs(JimError):
@@ -64,23 +71,22 @@ def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out
     """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    lean = job.request.get("tar") == LEAN
-    completed, spoilt = 0, list[tuple[Claimed, Problem]]()
-    unfinished, naming = Unfinished(tar, store, place, job), Naming(job, site.site.handlers, store)
-    with Enclosure(store, job, place / "result") as enclosure:
+    unfinished, lean = Unfinished(tar, store, place, job), job.request.get("tar") == LEAN
+    earlier = EarlierTar(place / "result" / f"{job.id}.tar")
+    outputs = Outputs(tar, Naming(job, site.site.handlers, store), earlier, left_out)
+    with earlier, Enclosure(store, job, place / "result") as enclosure:
         for ended in store.ended(job.id):
             claimed = claimed_by(place, job.id, ended) if ended.record else None
             if claimed and ended.state == State.COMPLETED.value:
-                more = {} if lean else _completed(tar, claimed, naming, spoilt, spares=ended.n in left_out)
-                completed += 1
+                more = outputs.add(claimed, lean=lean)
             else:
-                more = unfinished.add(ended) if ended.state in UNFINISHED and not spoilt else {}
+                more = unfinished.add(ended) if ended.state in UNFINISHED and not outputs.spoilt else {}
             enclosure.tell(ended, claimed.record if claimed else None, more)
-        if spoilt:
-            raise SpoiltOutputs(spoilt)
+        if outputs.spoilt:
+            raise SpoiltOutputs(outputs.spoilt)
         enclosure.put(tar, site.state)
     tar.end()
-    return Packed(completed, unfinished.count)
+    return Packed(outputs.of, unfinished.count, outputs.lost)
 
 
 def completed_in(store: Store, place: Path, grid: int) -> Iterator[Claimed]:
@@ -132,33 +138,60 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
         return True
 
 
-def _completed(
-    tar: Tar, claimed: Claimed, naming: Naming, spoilt: list[tuple[Claimed, Problem]], *, spares: bool
-) -> dict[str, Any]:
-    """Add a completed local job's outputs; once any are spoilt, there is no tar: then only look for others."""
-    problem = problem_of(claimed) if spoilt else None
-    if not spoilt:
-        try:
-            return _add(tar, claimed, naming, spares=spares)
-        except JimError as error:
-            problem = problem_of(claimed) or Problem(
-                "", f"{error}, and no longer", passes=True
-            )  # it is looked at again
-    if problem and not spares:
-        spoilt.append((claimed, problem))
-    return {}
+class Outputs:
+    """Adds the outputs of completed local jobs to a tar; once any are spoilt, there is no tar: then it finds all."""
+
+    def __init__(self, tar: Tar, naming: Naming, earlier: EarlierTar, left_out: Container[int]) -> None:
+        self._tar, self._naming, self._earlier, self._left_out = tar, naming, earlier, left_out
+        self.of, self.lost = 0, 0  # local jobs; those of them that are left out and lack outputs
+        self.spoilt: list[tuple[Claimed, Problem]] = []
+
+    def add(self, claimed: Claimed, *, lean: bool) -> dict[str, Any]:
+        """Add outputs; return what `jim/summary.json` tells of their names, and what is lost."""
+        self.of += 1
+        problem = None
+        if not self.spoilt and not lean:
+            try:
+                return self._add(claimed)
+            except UnlikeVerified as error:
+                # Where the second look finds nothing, the file server flaps.
+                problem = problem_of(claimed) or Problem("", f"{error}, and no longer", passes=True)
+        elif not lean and claimed.n not in self._left_out and (problem := problem_of(claimed)):
+            renamed = self._renamed(claimed)
+            if all(self._earlier.has(_member(claimed, each, renamed), each) for each in claimed.record.files):
+                problem = None
+        if problem:
+            self.spoilt.append((claimed, problem))
+        return {}
+
+    def _renamed(self, claimed: Claimed) -> Mapping[str, str]:
+        return self._naming.names(claimed.n, (output.name for output in claimed.record.files))
+
+    def _add(self, claimed: Claimed) -> dict[str, Any]:
+        """Add outputs, those that are gone or changed from an earlier tar."""
+        renamed, lost = self._renamed(claimed), list[str]()
+        for output in claimed.record.files:
+            name = _member(claimed, output, renamed)
+            executable, content = is_executable(claimed.directory, output), _content(claimed, output)
+            try:
+                self._tar.add(name, output.size, content, executable=executable)
+            except UnlikeVerified as error:
+                if self._earlier.add(self._tar, name, output):
+                    continue
+                if claimed.n not in self._left_out:
+                    raise
+                lost.append(f"{output.name}: {error}")
+        self.lost += bool(lost)
+        return ({"renamed": renamed} if renamed else {}) | ({"lost": lost} if lost else {})
 
 
-def _add(tar: Tar, claimed: Claimed, naming: Naming, *, spares: bool) -> dict[str, Any]:
-    """Add a completed local job's outputs; return what `jim/summary.json` tells of their names, and what is lost."""
-    renamed, lost = naming.names(claimed.n, (output.name for output in claimed.record.files)), list[str]()
-    for output in claimed.record.files:
-        name = f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
-        executable, content = is_executable(claimed.directory, output), as_own(verified(claimed.directory, output))
-        try:
-            tar.add(name, output.size, content, executable=executable)
-        except JimError as error:
-            if not spares:
-                raise
-            lost.append(f"{output.name}: {error}")
-    return ({"renamed": renamed} if renamed else {}) | ({"lost": lost} if lost else {})
+def _member(claimed: Claimed, output: Output, renamed: Mapping[str, str]) -> str:
+    return f"{claimed.key[0]}.{claimed.n}/{renamed.get(output.name, output.name)}"
+
+
+def _content(claimed: Claimed, output: Output) -> Iterator[bytes]:
+    """Yield an output, and name it where it is none of what was verified."""
+    try:
+        yield from as_own(verified(claimed.directory, output))
+    except JimError as error:
+        raise UnlikeVerified(str(error)) from error

@@ -11,7 +11,7 @@ from jim.errand import Errand
 from jim.errors import JimError, StoreError
 from jim.evidence.transitions import FREEZES_AS, NotPossible, not_split_again
 from jim.jobs import GridJob, LocalJob
-from jim.keeper import reasons
+from jim.keeper import reasons, spoilt
 from jim.keeper.keeper import Keeper
 from jim.keeper.slices import Slices, chosen
 from jim.model import Piece, Step, Witness
@@ -20,7 +20,7 @@ from jim.site.file import Site
 from jim.work.again import smaller
 from jim.work.pieces import herd_of, within_limits
 
-STEPS = (Step.SPLIT, Step.ACTIVE, Step.FINISHED)
+STEPS = (Step.SPLIT, Step.ACTIVE, Step.COLLECTING, Step.FINISHED)  # collecting: only where that has failed
 
 
 class Resplits:
@@ -56,6 +56,10 @@ class Resplits:
         _, pieces = self.made.pop(job.id)
         if isinstance(pieces, BaseException):
             raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
+        if job.step is Step.COLLECTING:
+            spoilt.fail(keeper, job, gives_up=True, chosen={old.n})
+            keeper.spoilt.pop(job.id, None)  # the tar is tried anew
+            old = store.local_job(job.id, old.n)
         why = reasons.split_again(old.reason)
         store.set_local_job(job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=why, wish="")
         store.add_pieces(job.id, job.size, pieces)

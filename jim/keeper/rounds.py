@@ -142,6 +142,9 @@ class Rounds:
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
         waits = self._expects_reports() or self.keeper.store.any_live_task() or self.keeper.store.unplaced()
         # What lies in the inbox is to be tried again, such as a file that the account may not read.
+        # A listing shows whether a batch job goes on after its end. Only a job that does is waited for: the one listing
+        # after the last end would make each keeper end later, and if this one ends before, the next one asks.
+        waits = waits or bool(self.keeper.lingering)
         return told and self.keeper.workers.idle() and not waits and not names(self.keeper.site.state)
 
     def _expects_reports(self) -> bool:

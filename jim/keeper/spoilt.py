@@ -9,6 +9,8 @@ from functools import partial
 
 from jim.errand import Errand
 from jim.evidence import verdict
+from jim.evidence.verdict import Verdict
+from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob
 from jim.keeper import judging
 from jim.keeper.claimed import Claimed, Problems, Spoilt, problem_of
@@ -30,7 +32,7 @@ def note(keeper: Keeper, job: GridJob, error: SpoiltOutputs) -> None:
         keeper.spoilt[job.id] = replace(before, problems=error.found, sure=True)
         _decide(keeper, job.id, error.found)
     else:
-        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found)
+        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found, times=before.times + 1 if before else 1)
         _show(keeper, job.id, str(error))
 
 
@@ -53,7 +55,7 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     keeper.spoilt[grid] = replace(found, problems=problems)
     left = found.since + _patience(keeper, problems) - keeper.clock.boot()
     if not problems:
-        _collect_again(keeper, grid)
+        _wait_and_collect(keeper, grid, found)
     elif left > 0:
         keeper.workers.wait(("collect", grid), min(LOOK_AGAIN_SECONDS, left))
     elif not found.sure:  # make the tar once more: what is found then is all that is spoilt
@@ -62,7 +64,7 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     elif job.wish == Verb.CANCEL:
         fail(keeper, job, gives_up=True)
         _collect_again(keeper, grid)
-    elif why := _held(keeper, grid, problems):
+    elif why := _held(keeper, grid, _not_kept(keeper, job, problems)):
         keeper.workers.wait(("collect", grid), HELD_SECONDS)
         _show(keeper, grid, f"{SpoiltOutputs(problems)}. {why}")
     else:
@@ -70,6 +72,11 @@ def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
             fail(keeper, job, gives_up=False)
             keeper.store.set_grid_job(grid, step=Step.ACTIVE, outcome="", reason="")
         _collect_again(keeper, grid)
+
+
+def _not_kept(keeper: Keeper, job: GridJob, problems: Problems) -> Problems:
+    kept = _kept_elsewhere(keeper, job, problems)
+    return [(claimed, problem) for claimed, problem in problems if claimed.n not in kept]
 
 
 def _patience(keeper: Keeper, problems: Problems) -> float:
@@ -106,6 +113,13 @@ def _show(keeper: Keeper, grid: int, words: str) -> None:
         keeper.store.note(grid, "collecting failed, will be tried again", Witness.KEEPER, words)
 
 
+def _wait_and_collect(keeper: Keeper, grid: int, found: Spoilt) -> None:
+    """Make the tar again after a pause, longer each time: a file server that flaps would have it made all the time."""
+    keeper.spoilt[grid] = Spoilt(found.since, (), times=found.times)
+    _look_at_once(keeper, grid)
+    keeper.workers.wait(("collect", grid), delay(AGAIN, found.times))
+
+
 def _collect_again(keeper: Keeper, grid: int) -> None:
     keeper.spoilt.pop(grid, None)
     _look_at_once(keeper, grid)
@@ -116,23 +130,37 @@ def _look_at_once(keeper: Keeper, grid: int) -> None:
     keeper.looks.add([grid])
 
 
+def failing(keeper: Keeper, job: GridJob) -> dict[int, Verdict]:
+    """Return the local jobs that `fail` would let fail, and how."""
+    found = keeper.spoilt.get(job.id)
+    problems = _not_kept(keeper, job, found.problems) if found else ()
+    return {each.n: verdict.of_lost_outputs(problem.said) for each, problem in problems}
+
+
 def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int] | None = None) -> None:
-    """Let local jobs fail whose outputs are spoilt; of a task, those of which nothing is kept elsewhere.
+    """Let local jobs fail whose outputs are spoilt, and of which nothing is kept elsewhere.
 
     What is kept elsewhere counts, and must not be made a second time: the tar is made without it.
     """
     found = keeper.spoilt.get(job.id)
-    kept, failed = _kept_elsewhere(keeper, job), _follows(keeper, job)
+    problems = found.problems if found else ()
+    kept, failed = _kept_elsewhere(keeper, job, problems), _follows(keeper, job)
     with keeper.store.transaction():
-        for claimed, problem in found.problems if found else ():
+        for claimed, problem in problems:
             if claimed.n in kept:
                 keeper.left_out.setdefault(job.id, set()).add(claimed.n)
             elif chosen is None or claimed.n in chosen:
-                bad = verdict.of_bad_outputs(problem.said)
+                bad = verdict.of_lost_outputs(problem.said)
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)
 
 
-def _kept_elsewhere(keeper: Keeper, job: GridJob) -> set[int]:
+def _kept_elsewhere(keeper: Keeper, job: GridJob, problems: Problems) -> set[int]:
+    """Return the local jobs whose outputs count elsewhere: a task has stored them, or an earlier tar was delivered."""
+    before = int((job.result or {}).get("submissions", 0))  # all of these submissions had ended
+    return {claimed.n for claimed, _ in problems if claimed.key[1] <= before} | _kept_by_task(keeper, job)
+
+
+def _kept_by_task(keeper: Keeper, job: GridJob) -> set[int]:
     wave = keeper.store.wave_of(job.id) if job.is_of_task else None
     if wave is None or wave.t:
         return set()

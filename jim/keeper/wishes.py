@@ -17,7 +17,7 @@ from jim.evidence.transitions import (
     too_late,
     too_late_to_end,
 )
-from jim.jobs import GridJob
+from jim.jobs import GridJob, LocalJob
 from jim.keeper import reasons, spoilt
 from jim.keeper.collecting import end_unsent, is_unsent
 from jim.keeper.editing import edit
@@ -53,7 +53,7 @@ def take(keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[
 def _change(
     keeper: Keeper, job: GridJob, verb: str, slices: Slices, content: dict[str, Any], resplits: Resplits
 ) -> str:
-    if job.step not in (*STEPS, Step.COLLECTING):
+    if job.step not in STEPS:
         raise NotPossible(f"{job.id} is at step {job.step.value}")
     if verb == Verb.EDIT:
         return edit(keeper, job, content)
@@ -82,12 +82,12 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
     """Allow local jobs a new set of attempts; a finished grid job opens again, a suspended one stays suspended."""
     if early := too_early_to_retry(job):
         raise NotPossible(early)
-    if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
-        named = {n for first, last in slices for n in range(first, last + 1)} if slices else None
-        spoilt.fail(keeper, job, gives_up=True, chosen=named)
-        keeper.spoilt.pop(job.id, None)  # the tar is tried anew
-    ended = list(chosen(keeper.store, job.id, slices)) if slices else retryable(keeper.store, job.id)
+    ended = _as_failed(keeper, job, slices)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
+    if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
+        spoilt.fail(keeper, job, gives_up=True, chosen={each.n for each in again})
+        again = [each for each in again if keeper.store.state(job.id, each.n) is not State.COMPLETED]
+        keeper.spoilt.pop(job.id, None)  # the tar is tried anew
     for each in again:
         keeper.store.set_local_job(
             job.id, each.n, state=State.WAITING, witness=Witness.USER, reason=reasons.AGAIN, spent=0, due=0.0, wish=""
@@ -96,6 +96,18 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
         wish = "" if job.step is Step.FINISHED else job.wish
         keeper.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
     return f"{len(again):,} local job{'s wait' if len(again) != 1 else ' waits'} for another attempt"
+
+
+def _as_failed(keeper: Keeper, job: GridJob, slices: Slices) -> list[LocalJob]:
+    """Return the local jobs that a retry chooses from; those whose outputs were lost are seen as failed."""
+    lost = spoilt.failing(keeper, job) if job.step is Step.COLLECTING else {}
+    named = chosen(keeper.store, job.id, slices) if slices else retryable(keeper.store, job.id)
+    ended = {each.n: each for each in named}
+    for n, verdict in lost.items():
+        local = ended.get(n) if slices else keeper.store.local_job(job.id, n)
+        if local and local.state is State.COMPLETED:
+            ended[n] = local._replace(state=State.FAILED, reason=verdict.reason.words, kind=verdict.reason.kind)
+    return [ended[n] for n in (ended if slices else sorted(ended))]
 
 
 def _for_all(keeper: Keeper, job: GridJob, verb: str, content: dict[str, Any]) -> str:

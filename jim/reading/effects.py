@@ -93,7 +93,8 @@ def offered(job: GridJob, states: Iterable[State], local: LocalJob | None = None
     """Return the wishes that may change something, for a grid job or one of its local jobs in these states."""
     there = set(states)
     ended_badly = bool(there & {*ENDED_BADLY}) or (local is not None and local.held)
-    again = [Verb.RETRY] if ended_badly and not too_early_to_retry(job) else []
+    lost = local is None and _may_lack_outputs(job)
+    again = [Verb.RETRY] if (ended_badly or lost) and not too_early_to_retry(job) else []
     if local is not None:
         alive = [Verb.CANCEL] if job.step is not Step.FINISHED and not local.state.final else []
         return alive + again + [Verb.FORCE] * any(local.state in those for those in FORCED_FROM.values())
@@ -206,11 +207,18 @@ def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) ->
         return Effect(late)
     ended = _ended(view, job, slices) if job.size else []
     again = again_of(ended, slices, **more)
+    if not again and _may_lack_outputs(job):
+        return Effect("", words="local jobs whose outputs were lost get another set of attempts")
     if not again:
         return Effect(_nothing_to_retry(job, ended, more))
     hit = _by_state(Counter(State.HELD if each.held else each.state for each in again))
     what = "1 local job gets" if len(again) == 1 else f"{len(again):,} local jobs get"
     return Effect("", hit, f"{what} another set of attempts", tuple(again))
+
+
+def _may_lack_outputs(job: GridJob) -> bool:
+    """Tell whether the tar cannot be made, perhaps for want of outputs of completed local jobs: the keeper knows."""
+    return job.step is Step.COLLECTING and job.tries > 0
 
 
 def nowhere_to_run(view: View, job: GridJob) -> str:

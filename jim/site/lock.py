@@ -77,15 +77,17 @@ def holder(state: Path) -> int:
 def alone(state: Path) -> Iterator[None]:
     """Keep every keeper out; refuse if one is working. A keeper that is about to end is waited for."""
     until = time.monotonic() + OPENING_SECONDS
-    with closing(Lock(state)) as lock:
-        while not lock.take():
-            if time.monotonic() > until:
-                raise JimError(
-                    f"a keeper is at work in {state} (pid {holder(state)}): end it first by `jim keeper --end`; "
-                    "no grid job is lost by that"
-                )
-            time.sleep(0.1)
-        yield
+    while True:
+        with closing(Lock(state)) as lock:
+            if lock.take() and lock.is_there():  # else keepers lock another file in its place
+                yield
+                return
+        if time.monotonic() > until:
+            raise JimError(
+                f"a keeper is at work in {state} (pid {holder(state)}): end it first by `jim keeper --end`; "
+                "no grid job is lost by that"
+            )
+        time.sleep(0.1)
 
 
 class Lock:

@@ -49,7 +49,8 @@ LAST_RUN = (
 # Keys come as JSON, which SQLite takes apart: one statement for any number of them.
 COMPARED = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, a.verdict = '' AND l.attempt = a.attempt, a.started <> '', s.mark, "
-    "s.state IN ('confirmed', 'ended'), l.state, l.wish, g.started, a.nonce FROM json_each(?) e "
+    "s.state IN ('confirmed', 'ended'), l.state, l.wish, g.started, a.nonce, "
+    "s.intended, s.booted FROM json_each(?) e "
     "CROSS JOIN attempt a ON a.grid = json_extract(e.value, '$[0]') AND a.k = json_extract(e.value, '$[1]') "
     "AND a.idx = json_extract(e.value, '$[2]') "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
@@ -245,9 +246,9 @@ def ended(row: tuple[Any, ...]) -> Ended:
 
 def compared(row: tuple[Any, ...]) -> Compared:
     """Read a row of COMPARED."""
-    grid, k, idx, n, attempt, live, started, mark, confirmed, state, wish, begun, nonce = row
+    grid, k, idx, n, attempt, live, started, mark, confirmed, state, wish, begun, *more = row
     live, started, confirmed, begun = bool(live), bool(started), bool(confirmed), bool(begun)
-    return Compared(grid, k, idx, n, attempt, live, started, mark, confirmed, STATES[state], wish, begun, nonce)
+    return Compared(grid, k, idx, n, attempt, live, started, mark, confirmed, STATES[state], wish, begun, *more)
 
 
 def reason(words: str, kind: str, facts: str) -> Reason:

@@ -82,6 +82,7 @@ CREATE TABLE submission (
     facts TEXT NOT NULL DEFAULT '',
     asked TEXT NOT NULL DEFAULT '',     -- the resources that it is sent with, JSON; empty: by a version before
     intended TEXT NOT NULL DEFAULT '',  -- when: nothing of it can have run before; empty: by a version before
+    booted TEXT NOT NULL DEFAULT '',    -- the same moment by a clock that nobody can set: boot id, seconds since boot
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);

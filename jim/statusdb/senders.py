@@ -18,7 +18,7 @@ UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHE
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
-    "s.size, l.piece, s.asked, s.intended FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "s.size, l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
 )
@@ -97,7 +97,7 @@ class Senders(Connected):
         """Return ended attempts whose line may not be written yet, the first ones."""
         rows = self.db.execute(UNACCOUNTED, (limit,))
         return [
-            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14]), row[15]))
+            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14])))
             for row in rows
         ]
 

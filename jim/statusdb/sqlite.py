@@ -318,9 +318,9 @@ class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskEleme
         with self.transaction():
             self.db.execute(rows.RAISE)
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked, intended) "
-                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5)",
-                (grid, k, mark, len(jobs), now, seconds, as_json(asked) if asked else ""),
+                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked, intended, booted) "
+                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5, ?8)",
+                (grid, k, mark, len(jobs), now, seconds, as_json(asked) if asked else "", self.clock.booted()),
             )
             self.db.executemany(
                 rows.ADD_ATTEMPT,

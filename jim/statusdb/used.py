@@ -47,7 +47,12 @@ class Completed(Hosts):
                 told, events = read_exit_record(unpacked(record)), piece_of(piece).events
                 if events:
                     memory = json.loads(asked).get("memory_mb") if asked else None
-                    yield Used(events, told.cpu / events, _memory(told, memory))
+                    yield Used(events, _cpu(told) / events, _memory(told, memory))
+
+
+def _cpu(record: ExitRecord) -> float:
+    """Return the CPU time; of a record whose times cannot be true, no more than its cores had."""
+    return record.cpu if record.seen is None else min(record.cpu, record.seen * record.cores)
 
 
 def _memory(record: ExitRecord, asked: int | None) -> int | None:

@@ -11,7 +11,8 @@ import pytest
 
 from tests.faults.real import at_once, until
 
-# Run by a payload, in the spool: it knows the mark of its submission, and its index.
+# Run by a payload, in the spool: it knows the mark of its submission, and its index. A directory gets its name once it
+# is full: the keeper may put it aside at any moment, and where `:` cannot write, the shell ends and makes no more.
 MISCHIEF = r"""
 cd "$JIM_SPOOL" && m=$JIM_MARK i=$JIM_INDEX
 head -c 2000 /dev/urandom >noise
@@ -30,7 +31,7 @@ printf 'nonce x\nhost h\n' >${m%-*}-77.1.refused
 printf '<a>' >$m.$i.pub.open
 printf '<!DOCTYPE a [<!ENTITY b "bb">]><a>&b;</a>' >$m.$i.pub.entity
 printf 'phase a 1\n' >$m.$i.pub.phase
-mkdir $m.$i.pub.empty $m.$i.pub.full && : >$m.$i.pub.full/file
+mkdir $m.$i.pub.empty .full && : >.full/file && mv .full $m.$i.pub.full
 mkdir -m 0 $m.$i.pub.closed
 : >$m.$i.pub.unreadable && chmod 0 $m.$i.pub.unreadable
 mkfifo $m.$i.pub.fifo

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sqlite3
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -135,6 +138,64 @@ def test_a_lock_excludes_others_and_waits_for_no_pipe(tmp_path):
         pass
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="No such device"), locked(tmp_path / "pipe"):
+        pass
+
+
+def waits_for(file) -> bool:
+    """Tell whether anybody waits for the lock of a file."""
+    return bool(re.search(rf"-> FLOCK .*:{file.stat().st_ino} ", Path("/proc/locks").read_text()))
+
+
+def until(true) -> None:
+    for _ in range(1000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("not within ten seconds")
+
+
+def test_who_waits_for_a_lock_that_is_removed_waits_for_the_new_one(tmp_path):
+    file, inside, go = tmp_path / "lock", threading.Event(), threading.Event()
+
+    def take():
+        with locked(file):
+            inside.set()
+            go.wait(10)
+
+    waiter = threading.Thread(target=take)
+    with locked(file):
+        waiter.start()
+        until(lambda: waits_for(file))
+        file.unlink()
+        new = locked(file)
+        new.__enter__()
+    until(lambda: waits_for(file))  # it has got the old one, which protects nothing any more
+    assert not inside.is_set()
+    new.__exit__(None, None, None)
+    assert inside.wait(10)
+    with pytest.raises(BlockingIOError), locked(file, wait=False):
+        pass
+    go.set()
+    waiter.join()
+
+
+def test_a_lock_that_is_removed_again_and_again_is_an_error(tmp_path, monkeypatch):
+    file, real, times = tmp_path / "lock", files.fcntl.flock, []
+
+    def flock(descriptor, how):
+        real(descriptor, how)
+        times.append(file.unlink())
+
+    monkeypatch.setattr(files.fcntl, "flock", flock)
+    with pytest.raises(OSError, match="removed each time"), locked(file):
+        raise AssertionError("held")
+    assert len(times) == files.MOST_REMOVED
+
+
+def test_what_fails_under_a_lock_is_told_as_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="mine"), locked(tmp_path / "lock"):
+        raise FileNotFoundError("mine")
+    with locked(tmp_path / "lock", wait=False):
         pass
 
 

@@ -9,10 +9,12 @@ import pytest
 
 from jim.doors import inbox
 from jim.errors import Busy
+from jim.evidence.exit_record import read_exit_record, times_of
 from jim.jobs import Sender
 from jim.keeper import accounting
 from jim.model import State
 from jim.site.settings import Keep
+from jim.statusdb.totals import totals_of
 from tests.stand_ins import INSTANCE, World
 
 DN, FQANS = '/O=Test/CN=A "B"', ("/dteam/Role=NULL/Capability=NULL", "/dteam/prod")
@@ -233,17 +235,21 @@ def test_a_broken_file_of_a_key_keeps_no_other_sender(tmp_path, monkeypatch, cap
     assert world.store.sender(1) == Sender()
 
 
-def test_no_wall_time_is_booked_that_the_keeper_cannot_have_seen(world, monkeypatch):
-    at = ["2026-01-31T12:00:00.000Z"]
-    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+def ran(world, seconds, **more):
+    """Let a local job run so long by the clock since boot, and end as it likes."""
     sent(world, cores=2)
-    world.until(lambda: world.batch.tasks)
+    world.until(lambda: world.batch.tasks, seconds=0.0)
     world.batch.start(1, 1)
     world.go(2)
-    at[0] = "2026-01-31T12:01:00.000Z"
-    world.batch.finish(1, 1, extra="up 999999999.5\ncpu 777.00\n")
-    world.until(lambda: lines(world))
-    (line,) = lines(world)
+    world.clock.now += seconds
+    world.batch.finish(1, 1, **more)
+    world.until(lambda: lines(world), seconds=0.0)
+    return lines(world)[0]
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_no_wall_time_is_booked_that_the_keeper_cannot_have_seen(world, code):
+    line = ran(world, 60.0, extra="up 999999999.5\ncpu 777.00\n", code=code)
     assert (line["wall_seconds"], line["cpu_seconds"]) == (62.0, 777.0)  # 60 s, and what is rounded
     assert line["implausible"] == {
         "wall_seconds": {"reported": 999999999.5, "most": 62.0},
@@ -251,33 +257,56 @@ def test_no_wall_time_is_booked_that_the_keeper_cannot_have_seen(world, monkeypa
     }
 
 
-def test_times_that_can_be_true_are_booked_as_they_are_reported(world, monkeypatch):
-    at = ["2026-01-31T12:00:00.000Z"]
-    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
-    sent(world, cores=2)
-    world.until(lambda: world.batch.tasks)
-    world.batch.start(1, 1)
-    world.go(2)
-    at[0] = "2026-01-31T12:01:00.000Z"
-    world.batch.finish(1, 1, extra="up 59.75\ncpu 118.00\n")
-    world.until(lambda: lines(world))
-    (line,) = lines(world)
+def test_times_that_can_be_true_are_booked_as_they_are_reported(world):
+    line = ran(world, 60.0, extra="up 59.75\ncpu 118.00\n")
     assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (59.75, 118.0, None)
 
 
-def test_a_clock_that_was_set_back_cuts_no_honest_times(world, monkeypatch):
-    """The keeper's clock was an hour ahead as it sent the job: what it saw bounds nothing."""
-    at = ["2026-01-31T13:00:00.000Z"]
+def test_a_payload_that_writes_what_the_keeper_saw_is_not_believed(world):
+    """Neither does it make its own time shorter, nor another bound than that of the keeper."""
+    assert ran(world, 60.0, extra="up 59.75\nseen 1.00 1\n")["wall_seconds"] == 59.75
+
+
+def test_a_payload_that_writes_a_longer_time_that_the_keeper_saw_is_not_believed(world):
+    line = ran(world, 60.0, extra="seen 1e9 1\nup 1000\nseen 5000.00 9\n")
+    assert line["implausible"] == {"wall_seconds": {"reported": 1000.0, "most": 62.0}}
+
+
+@pytest.mark.parametrize(
+    "sent_at", ["2026-01-31T13:00:00.000Z", "2026-01-31T12:29:00.000Z", "2026-01-31T12:00:00.000Z"]
+)
+def test_a_clock_that_was_set_cuts_no_honest_times(world, monkeypatch, sent_at):
+    """It ran for half an hour; the keeper's clock says minus half an hour, or a minute."""
+    at = [sent_at]
     monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
     sent(world, cores=2)
     world.until(lambda: world.batch.tasks)
     world.batch.start(1, 1)
     world.go(2)
     at[0] = "2026-01-31T12:30:00.000Z"
+    world.clock.now += 1800.0
     world.batch.finish(1, 1, extra="up 1799.75\ncpu 3500.00\n")
     world.until(lambda: lines(world))
     (line,) = lines(world)
     assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (1799.75, 3500.0, None)
+
+
+@pytest.mark.parametrize(("sent_at", "wall"), [("12:00", 1802.0), ("13:00", 999999.0)])
+def test_after_a_start_of_the_machine_the_clock_of_people_bounds_the_times_unless_it_was_set_back(
+    world, monkeypatch, sent_at, wall
+):
+    at = [f"2026-01-31T{sent_at}:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world)
+    world.until(lambda: world.batch.tasks)
+    world.batch.start(1, 1)
+    world.go(2)
+    world.clock.id, world.clock.now = "boot-2", 50.0
+    world.restart()
+    at[0] = "2026-01-31T12:30:00.000Z"
+    world.batch.finish(1, 1, extra="up 999999\n")
+    world.until(lambda: lines(world))
+    assert lines(world)[0]["wall_seconds"] == wall
 
 
 def test_what_a_version_before_has_sent_is_bounded_by_the_life_of_its_grid_job(world, monkeypatch):
@@ -285,9 +314,19 @@ def test_what_a_version_before_has_sent_is_bounded_by_the_life_of_its_grid_job(w
     monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
     sent(world)
     world.until(lambda: world.batch.tasks)
-    world.store.set_submission(1, 1, intended="")
+    world.store.set_submission(1, 1, intended="", booted="", asked={})
     world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T11:58:00Z'")
     world.batch.start(1, 1)
     world.batch.finish(1, 1, extra="up 999999999\n")
     world.until(lambda: lines(world))
     assert lines(world)[0]["wall_seconds"] == 122.0
+
+
+def test_pages_totals_and_learned_sizes_have_the_times_of_the_books(world):
+    ran(world, 60.0, extra="up 999999999.5\ncpu 777.00\n")
+    (record,) = world.store.records_of_completed(1, 10)
+    assert times_of(record) == (62.0, 777.0)
+    assert read_exit_record(record).seconds == 62.0
+    totals = totals_of(world.store, world.store.grid_job(1))
+    assert totals is not None
+    assert totals.wall_seconds == 62.0

@@ -129,3 +129,77 @@ def test_a_batch_job_whose_attempt_has_failed_or_not_ended_is_not_cancelled_howe
         world.go(1, 50.0)
     assert world.batch.tasks["1", 1].state is State.RUNNING
     assert "cancel" not in world.batch.calls
+
+
+def last_lingers(world):
+    """Let both local jobs have their end reported, while the batch job of the first one goes on; give its task."""
+    task = lingers(world)
+    world.batch.finish(1, 2)
+    world.until(lambda: world.finished(1))
+    return task
+
+
+def queries(world):
+    return world.batch.calls.count("query")
+
+
+def test_a_batch_job_that_runs_on_is_cancelled_too_after_the_last_end_of_all(world):
+    task = last_lingers(world)
+    world.until(lambda: bool(world.keeper.lingering), seconds=1.0, rounds=10)
+    assert not world.rounds.idle()
+    world.go(10, 50.0)
+    assert "cancel" not in world.batch.calls
+    world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=10)
+    world.until(world.rounds.idle, seconds=1.0, rounds=10)
+    world.until(lambda: not world.store.fact(asking.MAY_BE_LEFT), rounds=10)
+    before = queries(world)
+    world.go(10, 50.0)
+    assert queries(world) == before
+
+
+def test_an_account_without_jobs_is_asked_about_once_after_the_last_end(world):
+    """It was running in the last listing with a submission; so one more is needed, and no more."""
+    world.batch.finish(1, 1)
+    world.batch.finish(1, 2)
+    world.until(lambda: world.finished(1), seconds=0.0)
+    before = queries(world)
+    assert world.rounds.idle()  # a keeper that is to end does not wait for it
+    world.go(20, 1.0)
+    assert queries(world) == before + 1
+
+
+def test_the_next_keeper_makes_the_listing_that_the_last_one_had_no_time_for(world):
+    task = last_lingers(world)
+    world.restart()
+    world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=20)
+    world.restart()
+    world.go(20, 50.0)
+    before = queries(world)
+    world.restart()
+    world.go(20, 50.0)
+    assert queries(world) == before
+
+
+def test_a_failed_listing_after_the_last_end_is_made_again(world):
+    task = last_lingers(world)
+    world.batch.lies += [Instead("query", Answers.DOWN), Instead("query", Answers.GARBAGE)]
+    world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=40)
+
+
+def test_what_no_cancel_ends_is_told_of_and_left_after_a_day(world, monkeypatch, caplog):
+    task = last_lingers(world)
+    monkeypatch.setattr(world.batch, "_cancel", lambda *_: "")
+    world.go(20, 50.0)
+    assert not world.rounds.idle()
+    world.go(30, 3600.0)
+    assert (task.state, world.rounds.idle()) == (State.RUNNING, True)
+    assert caplog.text.count("although JIM has cancelled them: 1, index 1. JIM asks about them no more") == 1
+    before = queries(world)
+    world.restart()
+    world.go(20, 50.0)
+    assert queries(world) == before
+
+
+def test_what_is_put_back_into_the_queue_after_the_last_end_is_taken_out(world):
+    last_lingers(world).state = State.SUBMITTED
+    world.until(lambda: world.batch.tasks["1", 1].state is State.KILLED, rounds=10)

@@ -137,9 +137,8 @@ def test_without_times_the_limit_of_attempts_holds(world, sent):
 def test_a_time_limit_doubles(world, sent):
     of_site(world, batch=Batch(system="local", most_wall_seconds=5000))
     world.submit(1, wall_seconds=2000, retry=[{"when": "time limit", "change": {"wall_seconds": "*2"}}])
-    end(world, **KILLED, extra="up 2000.0\n")
-    end(world, **KILLED, extra="up 4000.0\n")
-    end(world, **KILLED, extra="up 5000.0\n")
+    for seconds in (2000.0, 4000.0, 5000.0):
+        end(world, seconds, **KILLED, extra=f"up {seconds}\n")
     assert [each.wall_seconds for each in sent] == [2000, 4000, 5000]
     assert last(world).reason.endswith("; wall_seconds is 5,000 already, and the site allows no more")
 

@@ -16,6 +16,7 @@ from tests.stand_ins import Answers, Instead
 
 def killed_after_seven_seconds(world, submission="1"):
     """End a payload as a site does that kills it: signal 9."""
+    world.clock.now += 7
     world.batch.finish(submission, code=None, signal=9, extra="up 7\n")
     world.go(1)
     return world.store.local_job(1, 0)
@@ -106,6 +107,7 @@ def test_a_state_directory_of_the_version_before_opens_and_goes_on(world):
     assert [each.k for each in reader.submissions("confirmed")] == [1]
     reader.close()
     world.restart()
+    world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T12:00:00Z'")  # which bounds what it can have run
     edit(world, wall_seconds=5)
     assert killed_after_seven_seconds(world).reason.startswith("time limit")
     world.until(lambda: world.finished(1))

@@ -4,7 +4,7 @@ import json
 import tarfile
 
 from jim.keeper.accepting import TakingInbox
-from jim.model import State
+from jim.model import State, Step
 from tests.splitting_work import end_all, states, submit
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # "abc", FIPS 180
@@ -98,3 +98,35 @@ def test_a_splitter_that_hangs_takes_no_thread_of_tars(world, monkeypatch):
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.until(lambda: ("2", 2) in world.batch.tasks)
     assert [errand.source for errand in started if errand.key == ("resplit", 1)] == [True]
+
+
+def test_a_resplit_passes_where_lost_outputs_hold_up_the_tar(world):
+    """Its outputs are lost, so it has failed; what else is lost stays held."""
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    for index in (1, 2):
+        world.batch.start(1, index)
+        world.batch.finish(1, index, extra=f"file 3 {ABC} out.dat\n", files=[("out.dat", b"abc")])
+        world.until(lambda n=index - 1: world.state(1, n) is State.COMPLETED)
+        (world.site.work / f"1/s1/run.{index}/out.dat").unlink(missing_ok=True)
+    world.until(lambda: "2 of 2 completed local jobs are affected" in world.store.grid_job(1).reason)
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.until(lambda: ("2", 2) in world.batch.tasks)
+    assert states(world) == ["failed_frozen", "completed", "submitted", "submitted"]
+    lost = "split again: outputs were lost or changed after they were verified: out.dat: "
+    assert world.store.local_job(1, 0).reason.startswith(lost)
+
+
+def test_a_resplit_waits_for_a_tar_that_has_not_failed(world):
+    submit(world, splitter_parameters={"lumis_per_job": 3})
+    world.until(lambda: len(world.batch.tasks) == 2)
+    world.keeper.workers.wait(("collect", 1), 1000.0)
+    for index in (1, 2):
+        world.batch.start(1, index)
+        world.batch.finish(1, index)
+    world.until(lambda: world.store.grid_job(1).step is Step.COLLECTING)
+    wish = {"verb": "resplit", "target": "1.0", "parameters": {"lumis_per_job": 2}, "by": "me"}
+    (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
+    world.go(5, 1.0)
+    assert states(world) == ["completed", "completed"]

@@ -5,14 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from itertools import pairwise
 
 import pytest
 
 from jim import durable
 from jim.doors import inbox
+from jim.errors import JimError, StoreError
 from jim.keeper import claimed, packing, spoilt, verifying
-from jim.model import State, Step
+from jim.keeper.naming import Naming
+from jim.model import Kind, State, Step, Verb
+from jim.reading.effects import effect, offered
+from jim.reading.view import View
 from jim.site.file import Limits
+from jim.statusdb.tried import tried_lately
 from jim.workdir import verified
 from tests.unit.keeper.runs import files, run_of, started, tar_of
 
@@ -146,7 +152,7 @@ def test_an_output_that_is_lost_after_it_was_verified_is_made_again(world):
     assert (tar["1.0/dat"], tar["1.1/dat"], tar["1.2/dat"]) == (b"data", b"anew", b"data")
     first, second = (each for each in world.store.attempts(grid) if each.n == 1)
     assert (first.verdict, second.verdict) == ("again", "completed")
-    assert first.reason.startswith("outputs do not match the exit record: dat: ")
+    assert first.reason.startswith("outputs were lost or changed after they were verified: dat: ")
     assert world.store.grid_job(grid).outcome == "completed"
     assert len(world.batch.ledger) == 4
 
@@ -200,6 +206,18 @@ def test_a_next_keeper_comes_to_the_same(world):
     assert tar_of(world, grid)["1.1/dat"] == b"anew"
 
 
+def test_lost_outputs_do_not_count_against_the_host(world):
+    """It had done its work, and its outputs were whole when they were verified."""
+    grid = done(world, 2, spoil=[0])
+    world.until(lambda: world.state(grid, 0) is State.WAITING)
+    (attempt,) = world.store.attempts(grid, n=0)
+    assert (attempt.verdict, attempt.kind, attempt.host) == ("again", Kind.OUTPUTS_LOST, "node1")
+    assert [each.n for each in tried_lately(world.store, 86_400.0)] == [1]
+    again(world, grid, 0)
+    k = world.store.local_job(grid, 0).submission
+    assert [task.avoid for task in world.batch.tasks.values() if task.mark.endswith(f"-{k}")] == [()]
+
+
 # More are held
 
 
@@ -241,6 +259,34 @@ def test_a_retry_of_one_leaves_the_others_held(world, held):
     world.wish("retry", f"{held}.1")
     world.until(lambda: world.state(held, 1) is State.SUBMITTED)
     assert world.store.counts(held) == {State.COMPLETED: 3, State.SUBMITTED: 1}
+
+
+def test_a_retry_of_at_most_two_leaves_the_third_held(world, held):
+    inbox.wish(world.site.state, "retry", str(held), most=2)
+    world.until(lambda: world.store.counts(held).get(State.SUBMITTED) == 2)
+    assert [world.state(held, n) for n in range(4)] == [State.SUBMITTED, State.SUBMITTED, *[State.COMPLETED] * 2]
+    assert [each.verdict for each in world.store.attempts(held, n=2)] == ["completed"]
+
+
+def test_a_retry_by_words_chooses_among_the_spoilt_ones(world, held):
+    inbox.wish(world.site.state, "retry", str(held), reason="no such words")
+    world.go(5, 1.0)
+    assert world.store.counts(held) == {State.COMPLETED: 4}
+    inbox.wish(world.site.state, "retry", f"{held}.1-3", reason="after they were verified: dat", most=1)
+    world.until(lambda: world.state(held, 1) is State.SUBMITTED)
+    assert world.store.counts(held) == {State.COMPLETED: 3, State.SUBMITTED: 1}
+
+
+def test_a_retry_gives_a_full_set_of_attempts(world, held):
+    world.wish("retry", f"{held}.0")
+    world.until(lambda: world.state(held, 0) is State.SUBMITTED)
+    assert world.store.local_job(held, 0).spent == 0
+
+
+def test_the_verb_that_the_reason_names_is_not_refused(world, held):
+    would = effect(View(world.site, world.store), Verb.RETRY, str(held))
+    assert (would.late, would.words) == ("", "local jobs whose outputs were lost get another set of attempts")
+    assert Verb.RETRY in offered(world.store.grid_job(held), [State.COMPLETED])
 
 
 def test_force_passes_and_gives_one_up(world, held):
@@ -351,3 +397,124 @@ def test_an_edit_before_a_retry_does_not_hold_it_up(world):
     world.until(lambda: world.store.counts(grid).get(State.SUBMITTED) == 4)
     assert world.store.grid_job(grid).request["memory_mb"] == 900
     assert {each.asked["memory_mb"] for each in world.store.submissions("confirmed", "recorded", grid=grid)} >= {900}
+
+
+# What is none of an output's
+
+
+def test_a_trouble_of_the_database_is_none_of_an_output(world, monkeypatch):
+    grid = started(world, 2)
+    broken = [1, 2, 3]
+    real = Naming.names
+
+    def names(self, n, outputs):
+        if broken:
+            broken.pop()
+            raise StoreError("database is locked")
+        return real(self, n, outputs)
+
+    monkeypatch.setattr(Naming, "names", names)
+    for index in (1, 2):
+        world.batch.finish(1, index, **files(dat=b"data"))
+    for _ in range(40):
+        try:
+            world.go(1, 1.0)
+        except StoreError:
+            assert world.keeper.spoilt == {}
+    assert (broken, world.finished(grid)) == ([], True)
+    assert [line for line in world.store.journal(grid) if "collecting failed" in line.now] == []
+
+
+def test_a_file_server_that_flaps_has_the_tar_made_ever_more_seldom(world, monkeypatch):
+    """Each tar meets it in a bad moment, each look at the same output in a good one."""
+    grid = started(world, 1)
+    tries = []
+
+    def content(directory, output):
+        tries.append(world.clock.boot())
+        raise JimError("Stale file handle")
+        yield b""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "verified", content)
+        world.batch.finish(1, 1, **files(dat=b"data"))
+        world.until(lambda: len(tries) >= 8, seconds=0.5, rounds=1000)
+    pauses = [after - before for before, after in pairwise(tries)]
+    assert pauses[0] < 5
+    assert all(30.0 <= pause <= 64.0 for pause in pauses[6:])
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+    assert len(world.batch.ledger) == 1
+
+
+# What was delivered before
+
+
+@pytest.fixture
+def reopened(world):
+    """A grid job of three that has finished with a tar, one of them failed, and whose outputs somebody has removed."""
+    grid = started(world, 3)
+    for index in (1, 2):
+        world.batch.finish(1, index, **files(dat=b"data"))
+    world.batch.finish(1, 3, code=3)
+    world.until(lambda: world.finished(grid))
+    for index in (1, 2):
+        shutil.rmtree(run_of(world, grid, index))
+    world.wish("retry", str(grid))
+    return grid
+
+
+def test_outputs_that_are_gone_after_a_tar_was_made_come_from_that_tar(world, reopened):
+    again(world, reopened, 2)
+    tar = tar_of(world, reopened)
+    assert (tar["1.0/dat"], tar["1.1/dat"], tar["1.2/dat"]) == (b"data", b"data", b"anew")
+    assert (len(world.batch.ledger), world.store.grid_job(reopened).reason) == (4, "")
+
+
+def test_outputs_that_are_gone_with_the_tar_that_had_them_are_not_made_again(world, reopened):
+    """Whoever took that tar has them. The new one says what it lacks."""
+    (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
+    again(world, reopened, 2)
+    assert {name for name in tar_of(world, reopened) if name.endswith("dat")} == {"1.2/dat"}
+    job = world.store.grid_job(reopened)
+    assert (len(world.batch.ledger), world.store.counts(reopened)) == (4, {State.COMPLETED: 3})
+    words = "outputs of 2 completed local jobs are gone, and not in this tar: an earlier tar had them, "
+    assert (job.outcome, job.reason[: len(words)], job.result["lost"]) == ("completed", words, 2)
+    assert [len(world.store.attempts(reopened, n=n)) for n in range(3)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("harm", ["payload", "link", "rest"])
+def test_an_earlier_tar_is_believed_only_where_it_has_what_was_verified(world, reopened, harm):
+    place = world.site.work / f"{reopened}/result/{reopened}.tar"
+    whole = place.read_bytes()
+    place.unlink()
+    if harm == "link":
+        place.with_name("elsewhere").write_bytes(whole)
+        place.symlink_to("elsewhere")
+    else:
+        place.write_bytes(whole.replace(b"data", b"atad") if harm == "payload" else whole[:1500])
+    again(world, reopened, 2)
+    assert {name for name in tar_of(world, reopened) if name.endswith("dat")} == {"1.2/dat"}
+
+
+def test_what_has_run_after_the_earlier_tar_is_made_again(world, reopened):
+    """Its outputs were never delivered."""
+    world.until(lambda: world.state(reopened, 2) is State.SUBMITTED)
+    world.batch.start(2, 1)
+    world.batch.finish(2, 1, **files(dat=b"anew"))
+    world.keeper.workers.wait(("collect", reopened), 5.0)
+    world.until(lambda: world.state(reopened, 2) is State.COMPLETED, seconds=0.0)
+    (world.site.work / f"{reopened}/s2/run.1/dat").unlink()
+    world.until(lambda: ("3", 1) in world.batch.tasks)
+    world.batch.start(3, 1)
+    world.batch.finish(3, 1, **files(dat=b"once more"))
+    tar = tar_of(world, reopened)
+    assert (tar["1.0/dat"], tar["1.2/dat"], len(world.batch.ledger)) == (b"data", b"once more", 5)
+
+
+def test_a_retry_of_what_was_delivered_leaves_it_alone(world, reopened):
+    (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
+    again(world, reopened, 2)
+    world.until(lambda: bool(world.keeper.spoilt), seconds=0.0)
+    world.wish("retry", f"{reopened}.0")
+    tar_of(world, reopened)
+    assert len(world.batch.ledger) == 4

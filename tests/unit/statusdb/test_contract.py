@@ -744,9 +744,10 @@ def test_a_row_has_its_values_by_name(store: Store) -> None:
     found = store.submission(1, 1)
     assert found
     told = Submission(1, 1, "mark-1-1", 3, SubmissionState.CONFIRMED, "id", 7, "why", 9.0, found.updated, 11, "away")
-    told = told._replace(kind=Kind.NOT_NOW, facts={"code": 1}, intended=found.intended)
+    told = told._replace(kind=Kind.NOT_NOW, facts={"code": 1}, intended=found.intended, booted=found.booted)
     assert found == told
     assert found.intended[:10] == store.clock.utc()[:10]
+    assert found.booted.startswith(f"{store.clock.boot_id()} ")
     store.set_attempt(1, 1, 1, host="h", started="s", record="r", verdict="v", reason=why, over="o", nonce="n")
     attempt = store.attempt(1, 1, 1)
     assert attempt

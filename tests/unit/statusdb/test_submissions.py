@@ -107,6 +107,10 @@ def test_what_evidence_is_compared_with(store: Store) -> None:
     common = {"attempt": 1, "state": State.SUBMITTING, "wish": "", "nonce": ""}
     first = {"grid": 1, "k": 1, "mark": "mark-1", "confirmed": True, "grid_started": True, "live": True, **common}
     second = {"grid": 2, "k": 1, "mark": "mark-2", "confirmed": False, "grid_started": False, "live": False, **common}
+    for each, about in ((1, first), (2, second)):
+        submission = store.submission(each, 1)
+        assert submission
+        about |= {"intended": submission.intended, "booted": submission.booted}
     found = store.compared([(2, 1, 1), (1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 1, 3), (3, 1, 1)])
     assert {key: each._asdict() for key, each in found.items()} == {
         (1, 1, 1): {**first, "idx": 1, "n": 0, "started": False},

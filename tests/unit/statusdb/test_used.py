@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jim.evidence.exit_record import with_seen
 from jim.jobs import Used
 from jim.model import Step
 from tests.cli_home import Home
@@ -41,3 +42,10 @@ def test_the_peak_of_a_cgroup_at_its_limit_tells_nothing(home: Home) -> None:
     full, half = f"{960 * 1024} cgroup", f"{500 * 1024} cgroup"
     add(home, 1, (250.0, full), (250.0, half), (250.0, full.replace("cgroup", "sampled")), asked=1000)
     assert [each.memory_mb for each in home.store.used("events", "", 10)] == [None, 500, 960]
+
+
+def test_of_times_that_cannot_be_true_no_more_is_learned_than_the_cores_can_have_used(home: Home) -> None:
+    add(home, 1, (1e11, ""), (500.0, ""))
+    forged = home.store.attempts(1)[0]
+    home.store.set_attempt(1, 1, 1, record=with_seen(forged.record, 250.0, 2))
+    assert [each.cpu_per_event for each in home.store.used("events", "", 10)] == [2.0, 2.0]
