@@ -16,6 +16,7 @@ from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import Prepared, prepare
+from jim.doors.program import missing_program
 from jim.errors import BadRequest, JimError, StoreError
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
@@ -101,13 +102,15 @@ def _say_next(number: int, what: str, began: str) -> None:
 
 
 def _warn_of(number: int) -> None:
-    """Warn of attributes of a request that was taken in, if their variables will not be replaced."""
+    """Warn of what will not go as the sender of a request may think; it was taken in."""
     with suppress(JimError):  # the number of the grid job matters more
         view = look()
         request = view.grid_job(number).request
+        handler = requests.handler_of(request["job_type"], view.site.site.handlers)
         if request.get("splitter"):
-            handler = requests.handler_of(request["job_type"], view.site.site.handlers)
             warn(hints(handler, request, view.site.site))
+        if name := missing_program(handler, request, view.site):
+            warn([f"this machine finds no program {plain(name)}: the worker nodes must find it on their PATH"])
 
 
 def _followed(number: int, arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from jim.doors.program import with_program
 from jim.errors import BadRequest, JimError, in_words
 from jim.files import read_regular, resolved
 from jim.model import MOST_PRIORITY
@@ -128,7 +129,7 @@ def _read(table: Mapping[str, Any], file: Path) -> Spec:
             check_one(spec)
     if spec["request"] is None:
         faults.add(wrong("task.request", "missing: say what each grid job asks for, at least job_type"))
-    spec["request"] = dict(spec["request"] or {})
+    spec["request"] = with_program(spec["request"] or {}, file.parent)
     with faults.gathered():
         spec["source"] = list(_each(lambda source: _source(source, spec, file.parent), _sources(spec)))
     for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):

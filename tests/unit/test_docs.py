@@ -229,9 +229,10 @@ def test_the_readme_s_own_commands_work(newcomer: dict[str, str]) -> None:
         assert "Traceback" not in done.stderr, line
         said[line] = done.stdout
     followed = said["shell/jim submit examples/hello.toml --watch"].splitlines()
-    assert (followed[0], followed[-2]) == ("1", "1 completed")
+    assert (followed[0], followed[-2]) == ("2", "2 completed")
     assert followed[-1].startswith("tar ")
-    assert "hello, grid\n" in said["shell/jim logs 1.0"]
+    assert "hello, grid\n" in said["shell/jim logs 2.0"]
+    assert said["shell/jim run examples/hello.sh grid"] == f"hello, grid, from {os.uname().nodename}\n"
 
 
 def test_the_demo_ends_as_told() -> None:
