@@ -15,7 +15,6 @@ from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.text import escaped, plain
 from jim.cli.watch import follow
-from jim.doors.program import is_on_path
 from jim.errors import BadRequest, JimError, in_words
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_regular
@@ -24,6 +23,7 @@ from jim.jobs import Attempt
 from jim.model import State
 from jim.reading.files import log_files
 from jim.reading.view import View, look
+from jim.work.program import is_on_path
 
 RESOURCES = ("queue", "account", "wall_seconds", "memory_mb", "cores", "disk_mb", "gpus", "constraint", "licences")
 BLOCK = 65_536

@@ -16,7 +16,6 @@ from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import Prepared, prepare
-from jim.doors.program import missing_program
 from jim.errors import BadRequest, JimError, StoreError
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
@@ -28,6 +27,7 @@ from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.lookup import Resolved
 from jim.work.pieces import hints
+from jim.work.program import missing_program
 from jim.work.sizing import Size
 
 

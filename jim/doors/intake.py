@@ -148,14 +148,14 @@ def _with_program(attributes: dict[str, Any], file: Path) -> dict[str, Any]:
     """Send the program of a request along if it lies beside the request."""
     if str(attributes.get("executable") or "/").startswith("/"):
         return attributes
-    from jim.doors.program import with_program  # most requests name a program by its path, or none
+    from jim.work.program import with_program  # most requests name a program by its path, or none
 
     return with_program(attributes, file.parent)
 
 
 def _require_program(handler: Handler, checked: dict[str, Any], site: Site) -> None:
     if not str(checked.get("executable") or "/").startswith("/"):
-        from jim.doors.program import require_program
+        from jim.work.program import require_program
 
         require_program(handler, checked, site)
 

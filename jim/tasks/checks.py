@@ -24,6 +24,7 @@ from jim.tasks.faults import Faults, Wrong, wrong
 from jim.tasks.sources import ALL
 from jim.tasks.words import ELSEWHERE
 from jim.work.catalogue import NotReadable, catalogue_at
+from jim.work.program import require_program
 from jim.work.sizing import check_limits, size
 from jim.work.splitters import find, name_of, parameters
 
@@ -242,6 +243,8 @@ def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, 
     """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
     handler, asked = checked(spec, site, events)
     hold_files(asked, Path(spec["file"]), site)
+    if asked.get("executable"):
+        require_program(handler, asked, site)
     return handler, asked
 
 

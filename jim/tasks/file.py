@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jim.doors.program import with_program
 from jim.errors import BadRequest, JimError, in_words
 from jim.files import read_regular, resolved
 from jim.model import MOST_PRIORITY
@@ -17,6 +16,7 @@ from jim.tasks import connecting, streams, words
 from jim.tasks.checks import check
 from jim.tasks.faults import Faults, Wrong, position, where, wrong
 from jim.tasks.models import Model, model_in
+from jim.work.program import with_program
 
 LONGEST = 1024 * 1024
 Spec = dict[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from jim.doors.intake import prepare
-from jim.doors.program import missing_program
 from jim.errors import BadRequest
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.site.settings import Batch, Payload
+from jim.work.program import missing_program
 
 NOWHERE = "lies neither beside the request nor in a directory of PATH"
 
@@ -61,6 +61,8 @@ def test_a_directory_or_a_file_that_cannot_be_executed_is_no_program(beside):
         checked(beside, "plain")
     with pytest.raises(BadRequest, match="plain cannot be executed"):
         checked(beside, "plain", 'inputs = ["plain"]\n')
+    with pytest.raises(BadRequest, match="plain cannot be executed"):
+        checked(beside, "plain", f'inputs = ["{beside}/plain"]\n')
 
 
 def test_a_program_that_nobody_finds_is_refused_where_jobs_run_here(beside):

@@ -10,7 +10,6 @@ from typing import Any
 
 from jim.errors import BadRequest
 from jim.handlers.base import Handler, has_variable
-from jim.handlers.executable import Executable, require_permission
 from jim.site.file import Site
 
 
@@ -18,7 +17,7 @@ def with_program(attributes: Mapping[str, Any], here: Path) -> dict[str, Any]:
     """Add the program to the inputs if it lies in this directory, and a worker node would find no other one."""
     program, inputs = attributes.get("executable"), attributes.get("inputs") or []
     name = program.removeprefix("./") if isinstance(program, str) else ""
-    if not _is_file_name(name) or not isinstance(inputs, list) or _is_among(name, inputs):
+    if not _is_file_name(name) or not isinstance(inputs, list) or _sent(attributes):
         return dict(attributes)
     if not _is_regular(here / name) or (name == program and is_on_path(name)):
         return dict(attributes)
@@ -27,8 +26,9 @@ def with_program(attributes: Mapping[str, Any], here: Path) -> dict[str, Any]:
 
 def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) -> None:
     """Refuse a program that may not be executed, or that local jobs on this machine could not find."""
-    if isinstance(handler, Executable):
-        require_permission(checked)
+    sent = _sent(checked)
+    if sent and _is_regular(Path(sent)) and not os.access(sent, os.X_OK):
+        raise BadRequest(f"{sent} cannot be executed; `chmod +x` allows it", "executable")
     if site.batch.system == "local" and (name := missing_program(handler, checked, site)):
         raise BadRequest(
             f"{name} lies neither beside the request nor in a directory of PATH: name the file in inputs to send it "
@@ -40,9 +40,9 @@ def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) ->
 def missing_program(handler: Handler, checked: Mapping[str, Any], site: Site) -> str:
     """Return the name of a program that is not sent along, and that this machine does not find."""
     name, payload = checked.get("executable") or "", site.payload
-    if payload.tools or payload.setup or payload.image or not isinstance(handler, Executable):
+    if payload.tools or payload.setup or payload.image or "executable" not in handler.attributes:
         return ""
-    known = not _is_file_name(name) or _is_among(name, checked.get("inputs") or []) or is_on_path(name)
+    known = not _is_file_name(name) or _sent(checked) or is_on_path(name)
     return "" if known else name
 
 
@@ -50,8 +50,10 @@ def _is_file_name(name: str) -> bool:
     return bool(name) and "/" not in name and not has_variable(name)
 
 
-def _is_among(name: str, inputs: object) -> bool:
-    return isinstance(inputs, list) and any(str(each).rpartition("/")[2] == name for each in inputs)
+def _sent(attributes: Mapping[str, Any]) -> str:
+    """Return the path of the program among the inputs."""
+    name = attributes["executable"].removeprefix("./")
+    return next((each for each in attributes.get("inputs") or () if str(each).rpartition("/")[2] == name), "")
 
 
 def _is_regular(path: Path) -> bool:
