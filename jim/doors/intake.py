@@ -83,7 +83,7 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     asked = door.read(file, site.site.handlers)
     if not door.reads(asked):
         with _at_its_place(file, but=more):
-            prepared = _prepare(_with_program(asked | more, file), file, site, ask_catalogue, "")
+            prepared = _prepare(_with_program(asked | more, file, site), file, site, ask_catalogue, "")
         return prepared, {"places": [str(file.parent.resolve())]}, Said(), {}, ""
     with door.in_its_words(asked):
         attributes, places, realm = door.attributes(asked, site.site.handlers), door.places(asked), door.realm(asked)
@@ -144,13 +144,13 @@ def _hold_named(inputs: object, site: Site, realm: str) -> None:
                 opener_of(site, realm).require(path, "inputs")
 
 
-def _with_program(attributes: dict[str, Any], file: Path) -> dict[str, Any]:
+def _with_program(attributes: dict[str, Any], file: Path, site: Site) -> dict[str, Any]:
     """Send the program of a request along if it lies beside the request."""
     if str(attributes.get("executable") or "/").startswith("/"):
         return attributes
     from jim.work.program import with_program  # most requests name a program by its path, or none
 
-    return with_program(attributes, file.parent)
+    return with_program(attributes, site.site.handlers, file.parent)
 
 
 def _require_program(handler: Handler, checked: dict[str, Any], site: Site) -> None:

@@ -16,7 +16,6 @@ from jim.tasks import connecting, streams, words
 from jim.tasks.checks import check
 from jim.tasks.faults import Faults, Wrong, position, where, wrong
 from jim.tasks.models import Model, model_in
-from jim.work.program import with_program
 
 LONGEST = 1024 * 1024
 Spec = dict[str, Any]
@@ -129,7 +128,7 @@ def _read(table: Mapping[str, Any], file: Path) -> Spec:
             check_one(spec)
     if spec["request"] is None:
         faults.add(wrong("task.request", "missing: say what each grid job asks for, at least job_type"))
-    spec["request"] = with_program(spec["request"] or {}, file.parent)
+    spec["request"] = dict(spec["request"] or {})
     with faults.gathered():
         spec["source"] = list(_each(lambda source: _source(source, spec, file.parent), _sources(spec)))
     for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import BadRequest
-from jim.handlers.base import Handler, has_variable
+from jim.handlers.base import PROGRAM, Handler, has_variable
+from jim.request import handler_of
 from jim.site.file import Site
 
 
-def with_program(attributes: Mapping[str, Any], here: Path) -> dict[str, Any]:
+def with_program(attributes: Mapping[str, Any], own: str, here: Path) -> dict[str, Any]:
     """Add the program to the inputs if it lies in this directory, and a worker node would find no other one."""
+    try:
+        if not _runs_programs(handler_of(attributes.get("job_type"), own)):
+            return dict(attributes)
+    except BadRequest:  # the check of the request says it
+        return dict(attributes)
     program, inputs = attributes.get("executable"), attributes.get("inputs") or []
     name = program.removeprefix("./") if isinstance(program, str) else ""
     if not _is_file_name(name) or not isinstance(inputs, list) or _sent(attributes):
@@ -26,6 +32,8 @@ def with_program(attributes: Mapping[str, Any], here: Path) -> dict[str, Any]:
 
 def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) -> None:
     """Refuse a program that may not be executed, or that local jobs on this machine could not find."""
+    if not _runs_programs(handler):
+        return
     sent = _sent(checked)
     if sent and _is_regular(Path(sent)) and not os.access(sent, os.X_OK):
         raise BadRequest(f"{sent} cannot be executed; `chmod +x` allows it", "executable")
@@ -40,10 +48,16 @@ def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) ->
 def missing_program(handler: Handler, checked: Mapping[str, Any], site: Site) -> str:
     """Return the name of a program that is not sent along, and that this machine does not find."""
     name, payload = checked.get("executable") or "", site.payload
-    if payload.tools or payload.setup or payload.image or "executable" not in handler.attributes:
+    if payload.tools or payload.setup or payload.image or not _runs_programs(handler):
         return ""
     known = not _is_file_name(name) or _sent(checked) or is_on_path(name)
     return "" if known else name
+
+
+def _runs_programs(handler: Handler) -> bool:
+    """Tell whether a job type runs what a request names; SAMGrid's types only accept the word."""
+    declared = handler.attributes.get("executable")
+    return declared is not None and declared.pattern == PROGRAM
 
 
 def _is_file_name(name: str) -> bool:
