@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from jim.errors import BadRequest
 from jim.handlers.base import PROGRAM, SPLITTING, Attribute, Attributes, Handler, Work
@@ -71,8 +69,6 @@ def _require_sent(request: Attributes) -> None:
             "or give an absolute path",
             "executable",
         )
-    if sent and Path(sent).is_file() and not os.access(sent, os.X_OK):
-        raise BadRequest(f"{sent} cannot be executed; `chmod +x` allows it", "executable")
 
 
 def _program(request: Attributes) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class Verb(NamedTuple):
 
 VERBS = {
     "submit": Verb("submit", "submit request files", "jim submit request.toml --watch"),
+    "run": Verb("run", "run a program, print what it prints, and exit as it does", "jim run --each 'a b c' ./ok.sh"),
     "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
     "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
@@ -112,6 +113,7 @@ EXIT_CODES = {
 GUIDE = """\
 JIM runs grid jobs on this site's batch system: one request in, many local jobs, one tar out.
 
+  jim run ./ok.sh ARG         run a program as a grid job, and print what it prints
   jim submit FILE --dry-run   what a request would become; nothing is stored
   jim submit FILE --watch     hand it in and follow it to its end
   jim status                  all grid jobs at a glance

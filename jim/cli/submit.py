@@ -27,6 +27,7 @@ from jim.site import file as site_file
 from jim.site.file import Site
 from jim.work.lookup import Resolved
 from jim.work.pieces import hints
+from jim.work.program import missing_program
 from jim.work.sizing import Size
 
 
@@ -101,13 +102,15 @@ def _say_next(number: int, what: str, began: str) -> None:
 
 
 def _warn_of(number: int) -> None:
-    """Warn of attributes of a request that was taken in, if their variables will not be replaced."""
+    """Warn of what will not go as the sender of a request may think; it was taken in."""
     with suppress(JimError):  # the number of the grid job matters more
         view = look()
         request = view.grid_job(number).request
+        handler = requests.handler_of(request["job_type"], view.site.site.handlers)
         if request.get("splitter"):
-            handler = requests.handler_of(request["job_type"], view.site.site.handlers)
             warn(hints(handler, request, view.site.site))
+        if name := missing_program(handler, request, view.site):
+            warn([f"this machine finds no program {plain(name)}: the worker nodes must find it on their PATH"])
 
 
 def _followed(number: int, arguments: argparse.Namespace) -> int:

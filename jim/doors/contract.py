@@ -59,6 +59,8 @@ class Door(ABC):
     has_generations = False
     # Whether the door itself begins the next generation of a key (`generations.begin`), so a submission means the last.
     resumes = False
+    # Whether the gatekeeper still takes the outputs of a grid job that it has cancelled itself.
+    takes_cancelled = False
     # How often the keeper renews the line of progress of a running grid job; 0: polls show none.
     progress_seconds = 0.0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.errors import JimError
+from jim.errors import JimError, UnknownJob
 from jim.files import locked, read_regular, replace_durably
 from jim.model import Verb
 
@@ -104,6 +104,22 @@ def _number(state: Path, key: str, generation: int) -> int:
 def is_cancelled(state: Path, number: int, door: str) -> bool:
     """Tell whether a door has cancelled a grid job. A wish is in the inbox until the store has it."""
     return _wishes_to_cancel(state, number, door) or _has_been_cancelled(state, number)
+
+
+def is_to_end(state: Path, number: int, door: str) -> bool:
+    """Tell whether a grid job has ended, or will, because somebody has cancelled it."""
+    if _wishes_to_cancel(state, number, door):
+        return True
+    from jim.statusdb import is_there, open_store
+
+    if not is_there(state):
+        return False
+    with closing(open_store(state, Clock())) as store:
+        try:
+            job = store.grid_job(number) if store.is_made() else None
+        except UnknownJob:  # in the inbox still, or removed
+            return False
+        return bool(job and (job.wish == Verb.CANCEL or job.outcome))
 
 
 def _wishes_to_cancel(state: Path, number: int, door: str) -> bool:

@@ -83,7 +83,7 @@ def _prepared(file: Path, site: Site, door: Door, ask_catalogue: bool, more: dic
     asked = door.read(file, site.site.handlers)
     if not door.reads(asked):
         with _at_its_place(file, but=more):
-            prepared = _prepare(asked | more, file, site, ask_catalogue, "")
+            prepared = _prepare(_with_program(asked | more, file, site), file, site, ask_catalogue, "")
         return prepared, {"places": [str(file.parent.resolve())]}, Said(), {}, ""
     with door.in_its_words(asked):
         attributes, places, realm = door.attributes(asked, site.site.handlers), door.places(asked), door.realm(asked)
@@ -144,6 +144,22 @@ def _hold_named(inputs: object, site: Site, realm: str) -> None:
                 opener_of(site, realm).require(path, "inputs")
 
 
+def _with_program(attributes: dict[str, Any], file: Path, site: Site) -> dict[str, Any]:
+    """Send the program of a request along if it lies beside the request."""
+    if str(attributes.get("executable") or "/").startswith("/"):
+        return attributes
+    from jim.work.program import with_program  # most requests name a program by its path, or none
+
+    return with_program(attributes, site.site.handlers, file.parent)
+
+
+def _require_program(handler: Handler, checked: dict[str, Any], site: Site) -> None:
+    if not str(checked.get("executable") or "/").startswith("/"):
+        from jim.work.program import require_program
+
+        require_program(handler, checked, site)
+
+
 def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
     """Refuse what only the keeper hands in, for a task."""
     for name in ("pieces", "task"):
@@ -161,6 +177,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     hold_files(checked, file, site, realm)
+    _require_program(handler, checked, site)
     # The check of a job type may also fail in arithmetic, which means no.
     of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):

@@ -39,7 +39,7 @@ MEANT: dict[int | None, str] = {
 VERIFIED = Verdict(State.COMPLETED, NO_REASON, Witness.EXIT_RECORD)
 
 
-def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
+def of_exit_record(record: ExitRecord, *, cancelled: bool, program: str = "") -> Verdict:
     """Judge an attempt by its exit record. The payload's recovery file comes first."""
     good = record.advice == SUCCESS or (record.code == 0 and not record.advice)
     if good and not record.refused:
@@ -47,10 +47,10 @@ def of_exit_record(record: ExitRecord, *, cancelled: bool) -> Verdict:
     end = {"signal": record.signal} if record.signal is not None else {"code": record.code}
     if cancelled:
         return Verdict(State.KILLED, _cancelled(f"({end_of(end)})", end), Witness.EXIT_RECORD)
-    return _of_refused(record, end) if good else _of_failure(record, end)
+    return _of_refused(record, end) if good else _of_failure(record, end, program)
 
 
-def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
+def _of_failure(record: ExitRecord, end: Mapping[str, Any], program: str) -> Verdict:
     witness = Witness.EXIT_RECORD
     if record.advice == FATAL:
         more = f", and its recovery file says {record.recovery[:200]}"
@@ -70,7 +70,8 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any]) -> Verdict:
     if record.signal == signal.SIGKILL:
         # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)
-    more = f"{MEANT.get(record.code, '')}{_not_understood(record.recovery)}"
+    named = f": {program}" if program and record.code in MEANT else ""
+    more = f"{MEANT.get(record.code, '')}{named}{_not_understood(record.recovery)}"
     return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness)
 
 

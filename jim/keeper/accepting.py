@@ -136,7 +136,8 @@ class Wishes:
         several = content["target"] if slices and n is None else ""
         said = ", ".join(filter(None, (content.get("by", ""), several, *details(content))))
         keeper.store.note(grid, f"{verb} requested", Witness.USER, said, n)
-        if verb == Verb.CANCEL and not slices and content.get("door") == job.door:
+        by_its_door = verb == Verb.CANCEL and not slices and content.get("door") == job.door
+        if by_its_door and not keeper.doors.named(job.door).takes_cancelled:
             keeper.store.set_at_door(grid, cancelled=True)
         wishes.take(keeper, job, verb, slices, content, self.resplits)
         if job.is_of_task:

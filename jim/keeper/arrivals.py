@@ -294,7 +294,8 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     begun(keeper, attempt, record.host, record.batch)
     record = store_record(keeper, attempt, record, text)
     wish = judging.cancelled(keeper, attempt.grid, attempt.n)
-    found = verdict.of_exit_record(record, cancelled=wish)
+    program = judging.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
+    found = verdict.of_exit_record(record, cancelled=wish, program=program)
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
         # The request may be large, so it is read only here.

@@ -48,6 +48,12 @@ def asked(keeper: Keeper, local: LocalJob) -> Resources:
     return Resources(wall_seconds=keeper.site.batch.wall_seconds)
 
 
+def program(keeper: Keeper, grid: int, n: int) -> str:
+    """Return the program that a request names for a local job; empty: its job type decides."""
+    request = {**keeper.store.grid_job(grid).request, **keeper.store.local_job(grid, n).own}
+    return str(request.get("executable") or "")
+
+
 def _told(resources: Resources) -> dict[str, Any]:
     return {name: value for name, value in resources._asdict().items() if value is not None}
 

@@ -150,8 +150,11 @@ def declarations(handler: Handler) -> dict[str, Attribute]:
     return COMMON | dict(handler.attributes)
 
 
-def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
-    """Check every attribute against its declaration, and fill in the defaults."""
+def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False) -> tuple[Handler, dict[str, Any]]:
+    """Check every attribute against its declaration, and fill in the defaults.
+
+    `looked_up`: the catalogue has added the files of the dataset to the request.
+    """
     if "job_type" not in attributes:
         raise BadRequest('missing; name a job type, for example job_type = "executable"', "job_type")
     handler = handler_of(attributes["job_type"], own)
@@ -167,7 +170,7 @@ def check(attributes: dict[str, Any], own: str = "") -> tuple[Handler, dict[str,
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
                 raise BadRequest(f"needs a splitter; none is given ({SPLITTING['splitter'].help})", name)
-    _check_sources(checked)
+    _check_sources(checked, looked_up)
     _check_rules(checked.get("retry"))
     for name in later:
         _check_text(name, attributes[name])
@@ -200,9 +203,9 @@ def _check_rules(tables: list[dict[str, Any]] | None) -> None:
         read_rules(tables)
 
 
-def _check_sources(checked: dict[str, Any]) -> None:
+def _check_sources(checked: dict[str, Any], looked_up: bool) -> None:
     """Refuse a request that names its work twice, or not at all."""
-    if checked.get("dataset") and checked.get("input_files"):
+    if checked.get("dataset") and checked.get("input_files") and not looked_up:
         raise BadRequest("a request may have either this attribute or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:
         raise BadRequest(

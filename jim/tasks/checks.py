@@ -24,6 +24,7 @@ from jim.tasks.faults import Faults, Wrong, wrong
 from jim.tasks.sources import ALL
 from jim.tasks.words import ELSEWHERE
 from jim.work.catalogue import NotReadable, catalogue_at
+from jim.work.program import require_program, with_program
 from jim.work.sizing import check_limits, size
 from jim.work.splitters import find, name_of, parameters
 
@@ -63,6 +64,7 @@ def _check_request(spec: Spec, site: Site) -> Spec:
     kinds = {each["kind"] for each in spec["source"]}
     if "events" in kinds and len(kinds) > 1:
         raise wrong("source.events", "a task makes events or has files; make two tasks of them")
+    spec["request"] = with_program(spec["request"], site.site.handlers, Path(spec["file"]).parent)
     try:
         spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
         handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
@@ -242,6 +244,8 @@ def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, 
     """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
     handler, asked = checked(spec, site, events)
     hold_files(asked, Path(spec["file"]), site)
+    if asked.get("executable"):
+        require_program(handler, asked, site)
     return handler, asked
 
 

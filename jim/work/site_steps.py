@@ -47,14 +47,21 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     """Pass a checked request through these steps; check the result of each step."""
     for name in names:
         try:
-            _, taken = check(_called(name, request, own), own)
+            _, taken = check(_called(name, request, own), own, looked_up=_is_looked_up(request))
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error
         for kept in KEPT:
             if taken[kept] != request[kept]:
                 raise JimError(f"step {name} must not change the attribute {kept}")
+        if _is_looked_up(request) and taken["dataset"] not in (None, request["dataset"]):
+            raise JimError(f"step {name} must not change the attribute dataset: its files are input_files already")
         request = taken
     return request
+
+
+def _is_looked_up(request: Request) -> bool:
+    """Tell whether a request has the files of its dataset: only the catalogue gives it both."""
+    return bool(request.get("dataset") and request.get("input_files"))
 
 
 def _called(name: str, request: Request, own: str) -> dict[str, Any]:

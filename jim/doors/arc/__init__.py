@@ -23,6 +23,7 @@ class Arc(OwnLanguage):
     """Answers for JIM's own scripts: a word, and of what has ended its exit code and reason; below it, the progress."""
 
     resumes = True
+    takes_cancelled = True  # arcget brings what is in the session directory
     progress_seconds = PROGRESS_SECONDS
     usage: Mapping[str, str] = {
         "submit": "usage: submit FILE (the grami file of a job of A-REX)",

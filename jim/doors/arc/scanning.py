@@ -190,7 +190,7 @@ def _answered(state: Path, job: Job, number: int, later: list[Later]) -> Told | 
     later.append(("poll", job, 0))
     answer = read_regular(state / "answers" / str(number), inbox.LONGEST)
     if not answer.startswith(ENDED + b" "):
-        if job.cancelling and not generations.is_cancelled(state, number, "arc"):
+        if job.cancelling and not generations.is_to_end(state, number, "arc"):
             later.append(("cancel", job, 0))
         return None
     _, code, words = answer.decode(errors="replace").rstrip("\n").split(" ", 2)

@@ -77,6 +77,23 @@ def test_a_job_that_failed_is_resumed_by_its_user_and_is_another_grid_job(ce):
     assert second != first
 
 
+def test_what_a_killed_split_job_has_left_comes_back(ce):
+    place = ce.directory()
+    program = ce.program(place, f"echo said; {waits_for(place)}")
+    job = ce.submit(
+        place,
+        f'(executable="{program}")(inputfiles=("{program}" ""))(outputfiles=("all.tar" ""))'
+        '(runtimeenvironment="JIM/PARAMETRIC" "argument_sets=[[""a""],[""b""]]")',
+    )
+    number = ce.number(job)
+    until(lambda: began(ce, number), "it runs")
+    ce.client("arckill", "-j", str(place / "jobs"), "-k", ce.urls[job])
+    ce.until(job, "FINISHED")
+    assert ce.show(number)["status"] == "killed"
+    with tarfile.open(LAB / f"session/{job}/all.tar") as tar:
+        assert f"{number}.0.killed/stdout" in tar.getnames()
+
+
 def test_removed_while_it_is_submitted(ce):
     place, before = ce.directory(), ce.jobs()
     with ce.after_the_answer() as held:

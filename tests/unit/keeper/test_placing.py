@@ -224,6 +224,18 @@ def test_what_its_own_door_has_cancelled_places_nothing(world, submit, place):
     assert list(place.iterdir()) == []
 
 
+def test_what_is_cancelled_places_its_tar_where_the_gatekeeper_takes_it(world, submit, place, monkeypatch):
+    monkeypatch.setattr("tests.doors.fetching.Fetching.takes_cancelled", True)
+    submit(times=2)
+    world.batch.start(1)
+    world.go(2)
+    assert run_grid_job.main(["--door", DOOR, "cancel", "1"]) == 0
+    world.until(lambda: "end" in poll(world))
+    assert poll(world)["end"] == "cancelled"
+    with tarfile.open(place / "all.tar") as tar:
+        assert "summary.json" in tar.getnames()
+
+
 def test_a_cancel_by_a_person_places_what_is_there(world, submit, place):
     submit()
     run_grid_job.wish("cancel", "1")

@@ -1,5 +1,6 @@
 """Steps that a site adds before a request is split."""
 
+import json
 import sys
 
 import pytest
@@ -25,6 +26,17 @@ def sane(request):
 def here(request):
     request["input_files"] = [each for each in request["input_files"] if each["lfn"] != "/elsewhere"]
     return request
+
+
+def other_dataset(request):
+    return request | {"dataset": "mc"}
+
+
+def without_dataset(request):
+    return request | {"dataset": None}
+
+
+with_dataset = other_dataset
 
 
 def broken(request):
@@ -88,6 +100,43 @@ def test_steps_are_taken_in_turn_before_the_split(tmp_path, monkeypatch, own):
     assert told == ["functions called: stepsite.steps.sane, stepsite.steps.here"]
 
 
+@pytest.fixture
+def dataset(tmp_path, monkeypatch, own):
+    """Return a function that hands in a request for a dataset of the catalogue, which has /a and /elsewhere."""
+    (tmp_path / "catalogue/datasets").mkdir(parents=True)
+    files = [{"lfn": "/a"}, {"lfn": "/elsewhere"}]
+    (tmp_path / "catalogue/datasets/raw.json").write_text(json.dumps({"files": files}))
+
+    def hand_in(*steps):
+        names = tuple(f"stepsite.steps.{each}" for each in steps)
+        site = General(handlers=own, steps=names, catalogue=str(tmp_path / "catalogue"))
+        world = World(tmp_path, monkeypatch, site=site)
+        deposit(world.site.state, "k1", check(ASKED | {"dataset": "raw"})[1] | {"key": "k1"})
+        return world
+
+    return hand_in
+
+
+def test_steps_get_the_files_that_the_catalogue_has_for_a_dataset(dataset):
+    world = dataset("sane", "here")
+    world.until(lambda: world.batch.tasks)
+    assert [each.piece.files for each in world.store.local_jobs(1)] == [("/a",)]
+    assert world.store.grid_job(1).request["dataset"] == "raw"
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (["other_dataset"], "other_dataset must not change the attribute dataset: its files are input_files already"),
+        (["without_dataset", "with_dataset"], "dataset: a request may have either this attribute or input_files"),
+    ],
+)
+def test_a_step_that_changes_the_dataset_is_refused(dataset, steps, words):
+    world = dataset(*steps)
+    world.until(lambda: world.finished(1))
+    assert words in world.store.grid_job(1).reason
+
+
 def test_a_step_may_refuse(tmp_path, monkeypatch, own):
     world = start(tmp_path, monkeypatch, own, "sane", files=("/lost/x",))
     world.until(lambda: world.finished(1))
@@ -100,7 +149,7 @@ def test_a_step_may_refuse(tmp_path, monkeypatch, own):
     ("step", "kind", "words"),
     [
         ("stepsite.steps.broken", JimError, "step stepsite.steps.broken failed: KeyError: 'nothing'"),
-        ("stepsite.steps.mistyped", JimError, r"mistyped failed: NameError: .* \(steps.py, line 21\)"),
+        ("stepsite.steps.mistyped", JimError, r"mistyped failed: NameError: .* \(steps.py, line 32\)"),
         ("stepsite.steps.wrong", BadRequest, "step stepsite.steps.wrong: cores: expected a whole number"),
         ("stepsite.steps.another", JimError, "step stepsite.steps.another must not change the attribute key"),
         (

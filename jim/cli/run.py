@@ -1,0 +1,128 @@
+"""jim run: runs a program as a grid job, from the command line: its output is printed, and its exit code is JIM's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from jim import run_grid_job
+from jim.cli.arguments import whole_number
+from jim.cli.text import escaped, plain
+from jim.cli.watch import follow
+from jim.errors import BadRequest, JimError, in_words
+from jim.evidence.exit_record import read_exit_record
+from jim.files import open_regular
+from jim.handlers.base import COMMON
+from jim.jobs import Attempt
+from jim.model import State
+from jim.reading.files import log_files
+from jim.reading.view import View, look
+from jim.work.program import is_on_path
+
+RESOURCES = ("queue", "account", "wall_seconds", "memory_mb", "cores", "disk_mb", "gpus", "constraint", "licences")
+BLOCK = 65_536
+OF_SIGNAL = 128  # added to the number of a signal, as shells do
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `jim run`."""
+    parser.add_argument("--each", metavar="WORDS", help="one local job for each of these words, its last argument")
+    parser.add_argument("--name", help=COMMON["name"].help)
+    for each in RESOURCES:
+        kind = whole_number(1) if COMMON[each].kind is int else str
+        parser.add_argument(f"--{each.replace('_', '-')}", type=kind, metavar=_metavar(each), help=COMMON[each].help)
+    program = "a file here, which is sent along, or a program that worker nodes have"
+    parser.add_argument("program", metavar="PROGRAM", help=program)
+    parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments, as they are")
+
+
+def _metavar(name: str) -> str:
+    return "N" if COMMON[name].kind is int else "WORD"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand in the program, follow it to its end, print what it has printed, and exit as it did."""
+    number = _handed_in(_request(arguments))
+    print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
+    try:
+        with redirect_stdout(sys.stderr):  # stdout is the program's
+            code = follow(number)
+    except KeyboardInterrupt:
+        goes_on = f"grid job {number} goes on: `jim watch {number}` follows it, `jim cancel {number}` ends it"
+        print(goes_on, file=sys.stderr)
+        raise
+    view = look()
+    ends = _ends(view, number)
+    for end in ends:
+        _print(view, end)
+    return next((each for each in map(_code, ends) if each), code)
+
+
+def _request(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the request that the command line makes."""
+    given = {name: getattr(arguments, name) for name in ("name", *RESOURCES)}
+    request: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    request |= {"job_type": "executable", "arguments": arguments.arguments, **_program(arguments.program)}
+    if arguments.each is not None:
+        if not (words := arguments.each.split()):
+            raise BadRequest("--each needs at least one word: each is the last argument of a local job")
+        request |= {"job_type": "parametric", "argument_sets": [[word] for word in words]}
+    return request
+
+
+def _program(word: str) -> dict[str, Any]:
+    """Return the program as a shell would find it: a path, a program on PATH, or else a file in this directory."""
+    if word.startswith("/") or ("/" not in word and is_on_path(word)):
+        return {"executable": word}
+    path = Path(word).absolute()
+    if not path.is_file():
+        where = "" if "/" in word else ", nor a program of this name in a directory of PATH"
+        raise BadRequest(f"there is no file {path}{where}")
+    return {"executable": f"./{path.name}", "inputs": [str(path)]}
+
+
+def _handed_in(request: dict[str, Any]) -> int:
+    """Hand in a request that no file has: what is wrong with it is told without a place."""
+    with tempfile.TemporaryDirectory(prefix="jim-run-") as place:
+        file = Path(place, "request.json")
+        file.write_text(json.dumps({"job_type": request["job_type"]}))
+        return run_grid_job.submit(file, **request)
+
+
+def _ends(view: View, number: int) -> list[Attempt]:
+    """Return the last attempt at each local job."""
+    last = {attempt.n: attempt for attempt in view.store.attempts(number)}
+    return [last[n] for n in sorted(last)]
+
+
+def _print(view: View, attempt: Attempt) -> None:
+    """Print what an attempt has printed: on a terminal escaped, else each byte."""
+    files = log_files(view, attempt)
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        try:
+            with os.fdopen(open_regular(files[name]), "rb") as file:
+                for block in iter(lambda: file.read(BLOCK), b""):
+                    if stream.isatty():
+                        stream.write(escaped(block.decode(errors="backslashreplace")))
+                    else:
+                        stream.flush()
+                        stream.buffer.write(block)
+        except FileNotFoundError:  # it never began
+            continue
+        except (OSError, JimError) as error:
+            print(f"jim: {plain(in_words(error) if isinstance(error, OSError) else str(error))}", file=sys.stderr)
+    sys.stdout.flush()
+
+
+def _code(attempt: Attempt) -> int:
+    """Return how the program of an attempt ended, as a shell would tell it; 0 also if nobody knows."""
+    if not attempt.record or attempt.verdict == State.COMPLETED.value:
+        return 0
+    record = read_exit_record(attempt.record)
+    return OF_SIGNAL + record.signal if record.signal is not None else record.code or 0

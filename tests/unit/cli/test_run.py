@@ -1,0 +1,89 @@
+"""jim run: what its command line becomes, and refusals. tests/localbatch/test_run.py runs programs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jim import run_grid_job
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    for name in ("ok.sh", "bin/inner.sh"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "ok.sh"
+
+
+@pytest.fixture
+def handed_in(home, monkeypatch):
+    """The requests that were handed in; nobody follows their grid jobs."""
+    found = []
+
+    def submit(file, **more):
+        found.append(json.loads(file.read_text()) | more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_grid_job, "submit", submit)
+    return found
+
+
+PROGRAM = {"job_type": "executable", "arguments": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "request_"),
+    [
+        (["./ok.sh"], PROGRAM | {"executable": "./ok.sh", "inputs": ["{}/ok.sh"]}),
+        (["ok.sh"], PROGRAM | {"executable": "./ok.sh", "inputs": ["{}/ok.sh"]}),
+        (["bin/inner.sh"], PROGRAM | {"executable": "./inner.sh", "inputs": ["{}/bin/inner.sh"]}),
+        (["/bin/echo"], PROGRAM | {"executable": "/bin/echo"}),
+        (["sh", "-c", "--name", "a b"], PROGRAM | {"executable": "sh", "arguments": ["-c", "--name", "a b"]}),
+        (
+            ["--name", "x", "--cores", "2", "--wall-seconds", "60", "--queue", "long", "sh"],
+            PROGRAM | {"executable": "sh", "name": "x", "cores": 2, "wall_seconds": 60, "queue": "long"},
+        ),
+        (
+            ["--each", "a  b", "sh", "-x"],
+            {"job_type": "parametric", "executable": "sh", "arguments": ["-x"], "argument_sets": [["a"], ["b"]]},
+        ),
+    ],
+)
+def test_a_command_line_becomes_a_request(home, script, handed_in, words, request_):
+    home.run("run", *words)
+    if "inputs" in request_:
+        request_ = request_ | {"inputs": [each.format(script.parent) for each in request_["inputs"]]}
+    assert handed_in == [request_]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "PROGRAM"),
+        (["./nosuch"], "there is no file"),
+        (["nosuch"], "nor a program of this name in a directory of PATH"),
+        (["--each", " ", "sh"], "--each needs at least one word"),
+        (["--cores", "0", "sh"], "argument --cores: '0': expected a number from 1"),
+        (["--queue", "a;b", "sh"], "jim: queue: 'a;b' is not possible"),
+        (["--name", " ", "sh"], "jim: name: ' ' is not possible"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_handed_in(home, script, words, told):
+    code, out, err = home.run("run", *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert list((home.site.state / "inbox").iterdir()) == []
+
+
+def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):
+    def follow(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jim.cli.run.follow", follow)
+    code, out, err = home.run("run", "sh")
+    assert (code, out) == (130, "")
+    assert "grid job 1 goes on: `jim watch 1` follows it, `jim cancel 1` ends it" in err
