@@ -131,17 +131,54 @@ def _sync(descriptor: int, path: Path) -> None:
         os.close(descriptor)
 
 
+class LinkFound(NotADirectoryError):
+    """A link stands where JIM keeps a directory. It proves nothing: neither that the directory is gone, nor what it had."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.filename} is a link, and JIM keeps a directory there. JIM follows no link, and tries again until the "
+            "directory is back: remove the link, and move the directory back if it was moved away"
+        )
+
+
 @contextmanager
 def held(directory: Path) -> Iterator[Path]:
     """Open a directory in which payloads can write; yield a path that leads there, whatever becomes of its name.
 
-    A link is refused: files that it led to could be anybody's.
+    A link is refused: files that it led to could be anybody's. Errors name the directory as people know it.
     """
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        yield Path(f"/proc/self/fd/{descriptor}")
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except NotADirectoryError as error:
+        if directory.is_symlink():
+            raise LinkFound(error.errno, error.strerror, str(directory)) from None
+        raise
+    here = f"/proc/self/fd/{descriptor}"
+    try:
+        yield Path(here)
+    except (OSError, JimError) as error:
+        _name_as_known(error, here, str(directory))
+        raise
     finally:
         os.close(descriptor)
+
+
+def for_children(held_directory: Path) -> Path:
+    """Return the path of a held directory that also programs can use which this process starts."""
+    return Path("/proc", str(os.getpid()), *held_directory.parts[3:])
+
+
+def _name_as_known(error: OSError | JimError, here: str, known: str) -> None:
+    """Let an error name a directory by its path, and not by a descriptor that is about to be closed."""
+    if isinstance(error, OSError):
+        for each in ("filename", "filename2"):
+            name = getattr(error, each)
+            if isinstance(name, str | Path) and f"{name}/".startswith(f"{here}/"):
+                setattr(error, each, known + str(name)[len(here) :])
+    else:
+        error.args = tuple(
+            each.replace(f"{here}/", f"{known}/") if isinstance(each, str) else each for each in error.args
+        )
 
 
 def passes(error: OSError) -> bool:

@@ -24,7 +24,8 @@ from jim.keeper.alike import Arrival
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.rejecting import Why
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.submission import claim_of, is_seen, submission_directory
+from jim.workdir.claims import claim_of, record_text
+from jim.workdir.submission import is_seen, submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE = 1000
@@ -276,7 +277,7 @@ def _exit(keeper: Keeper, arrival: Arrival) -> None:
         attempt, (grid, k, index) = _attempt(keeper, arrival), arrival.key
         if attempt.verdict:
             return
-        text = alike.record_in(submission_directory(keeper.directory(grid), k) / f"exit.{index}")
+        text = record_text(submission_directory(keeper.directory(grid), k), index)
     ended(keeper, arrival.key, text)
 
 

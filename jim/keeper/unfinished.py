@@ -64,7 +64,8 @@ class Unfinished:
                 yield output.name, partial(self._add, folder, run, output, told["verified"])
         else:
             for name in STREAMS:
-                yield name, partial(self._add_end, folder, directory, f"run.{attempt.idx}/{name}", told["unverified"])
+                path = f"s{attempt.k}/run.{attempt.idx}/{name}"
+                yield name, partial(self._add_end, folder, self._place, path, told["unverified"])
 
     def _add(self, folder: str, run: Path, output: Output, told: list[str]) -> None:
         content, executable = as_own(verified(run, output)), is_executable(run, output)
