@@ -132,12 +132,12 @@ def _sync(descriptor: int, path: Path) -> None:
 
 
 class LinkFound(NotADirectoryError):
-    """A link stands where JIM keeps a directory. It proves nothing: neither that the directory is gone, nor what it had."""
+    """A link stands where JIM keeps a directory. It proves nothing: not that the directory is gone, nor what it had."""
 
     def __str__(self) -> str:
         return (
-            f"{self.filename} is a link, and JIM keeps a directory there. JIM follows no link, and tries again until the "
-            "directory is back: remove the link, and move the directory back if it was moved away"
+            f"{self.filename} is a link, and JIM keeps a directory there. JIM follows no link, and tries again until "
+            "the directory is back: remove the link, and move the directory back to its place"
         )
 
 

@@ -18,6 +18,7 @@ from jim.evidence.exit_record import Output, read_exit_record
 from jim.files import passes, patiently
 from jim.jobs import Attempt, Ended, GridJob
 from jim.statusdb.contract import Store
+from jim.workdir.pinned import link_above
 from jim.workdir.submission import submission_directory
 from jim.workdir.tar import Tar
 from jim.workdir.verified import is_executable, open_inside, verified
@@ -46,6 +47,8 @@ class Unfinished:
             try:
                 add()
             except JimError as error:
+                if link := link_above(submission_directory(self._place, attempt.k) / f"run.{attempt.idx}"):
+                    raise link from error
                 if isinstance(error.__cause__, OSError) and passes(error.__cause__) and self._job.tries < TRIES:
                     raise error.__cause__ from None
                 told["left_out"].append(f"{name}: {error}")

@@ -82,7 +82,8 @@ def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
         with suppress(FileExistsError):
             os.link(own, over)
         own.unlink()
-        # Over NFS the answer of `link` can be lost; and a wrapper that looks makes a directory of this name for a moment.
+        # Over NFS the answer of `link` can be lost. And a wrapper that looks makes a directory of this name for a
+        # moment.
         if not stat.S_ISREG(over.lstat().st_mode):
             with suppress(OSError):
                 over.rmdir()  # the wrapper's node may have died at this moment
