@@ -21,6 +21,7 @@ PAUSES = (0.05, 0.2, 0.8)  # seconds before a call is tried again
 AWAY_SECONDS = 0.5  # a call that took so long to fail met a server that is away, not a glitch
 BLOCK = 1024 * 1024
 LONGEST_ONCE = 1024 * 1024  # of a file that is made once
+HELD = ("/", "proc", "self", "fd")  # the begin of the path of a directory that is held
 READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 T = TypeVar("T")
 
@@ -147,8 +148,9 @@ def held(directory: Path) -> Iterator[Path]:
 
     A link is refused: files that it led to could be anybody's. Errors name the directory as people know it.
     """
+    is_held = directory.parts[:4] == HELD and len(directory.parts) == 5
     try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if is_held else os.O_NOFOLLOW))
     except NotADirectoryError as error:
         if directory.is_symlink():
             raise LinkFound(error.errno, error.strerror, str(directory)) from None
@@ -157,7 +159,7 @@ def held(directory: Path) -> Iterator[Path]:
     try:
         yield Path(here)
     except (OSError, JimError) as error:
-        _name_as_known(error, here, str(directory))
+        name_as_known(error, here, str(directory))
         raise
     finally:
         os.close(descriptor)
@@ -168,14 +170,14 @@ def for_children(held_directory: Path) -> Path:
     return Path("/proc", str(os.getpid()), *held_directory.parts[3:])
 
 
-def _name_as_known(error: OSError | JimError, here: str, known: str) -> None:
+def name_as_known(error: Exception, here: str, known: str) -> None:
     """Let an error name a directory by its path, and not by a descriptor that is about to be closed."""
     if isinstance(error, OSError):
         for each in ("filename", "filename2"):
             name = getattr(error, each)
             if isinstance(name, str | Path) and f"{name}/".startswith(f"{here}/"):
                 setattr(error, each, known + str(name)[len(here) :])
-    else:
+    elif isinstance(error, JimError):
         error.args = tuple(
             each.replace(f"{here}/", f"{known}/") if isinstance(each, str) else each for each in error.args
         )
