@@ -50,3 +50,41 @@ def test_a_variable_of_the_user_names_no_credential(gate, key):
     assert proxy.endswith("/x509_user_proxy")
     assert proxy.startswith(f"{gate.account}/.globus/job/")
     until(lambda: gate.answer(job) == "GRAM_SCRIPT_JOB_STATE:8\n\n", "it is done")
+
+
+@pytest.mark.parametrize(
+    ("rsl", "words"),
+    [
+        ("(file_stage_in=({url}/etc/hostname {state}/answers/1))", "JIM's own"),
+        ("(file_stage_in=({url}/etc/hostname {state}/work/new))", "JIM's own"),
+        ("(file_stage_in=(file://{state}/keys/x mine))", "JIM's own"),
+        ("(file_stage_in_shared=({url}/etc/hostname {state}/new))", "JIM's own"),
+        ("(file_stage_out=({state}/status.db {url}/tmp/stolen))", "JIM's own"),
+        ("(file_stage_out=(out file://{state}/answers/1))", "JIM's own"),
+        ("(stdin=file://{state}/status.db)", "JIM's own"),
+    ],
+)
+def test_gram_copies_no_file_of_jim_s_own(gate, rsl, words):
+    before, kept = gate.jobs(), sorted(each.name for each in gate.state.iterdir())
+    asked = rsl.format(state=gate.state, url="$(GLOBUSRUN_GASS_URL)")
+    code, out, err = gate.run("globusrun", "-w", "-r", SAMGRID, f"&(executable=/bin/true){asked}")
+    assert words in err + out
+    assert code != 0
+    assert (gate.jobs(), sorted(each.name for each in gate.state.iterdir())) == (before, kept)
+
+
+@pytest.mark.parametrize(
+    "rsl", ["(file_clean_up={file})", "(log_pattern={file})", "(gass_cache={file}.d)", "(logpattern={file})"]
+)
+@pytest.mark.parametrize("refused", ["", "(inputs=/etc/passwd)"])
+def test_gram_itself_removes_and_writes_no_file_of_jim_s_own(gate, rsl, refused):
+    """It would do so before JIM sees the job, or also after JIM has refused it."""
+    file = gate.state / "victim"
+    file.write_text("as it was")
+    shutil.chown(file, USER, USER)
+    code, out, err = gate.run(
+        "globusrun", "-s", "-r", SAMGRID, f"&(executable=/bin/true){refused}{rsl.format(file=file)}"
+    )
+    assert (file.read_text(), (gate.state / "victim.d").exists()) == ("as it was", False), (code, out, err)
+    assert code != 0, (out, err)
+    file.unlink()
