@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jim.files import LinkFound, held
+from jim.files import LinkFound, held, open_regular
 
 
 @contextmanager
@@ -17,6 +17,12 @@ def pinned(directory: Path) -> Iterator[Path]:
     """
     with held(directory.parent) as place, held(place / directory.name) as here:
         yield here
+
+
+def open_result(file: Path) -> int:
+    """Open a file in the directory of a grid job's result, and no file that a link leads to."""
+    with pinned(file.parent) as here:
+        return open_regular(here / file.name)
 
 
 def link_above(run: Path) -> LinkFound | None:
