@@ -294,6 +294,7 @@ OF_GRAM = [
     ("filestageout", ["file://{state}/pages.key", "https://x/a"]),
     ("filestageout", ["out", "file://{state}/answers/5"]),
     ("filestreamout", ["out", "file://{state}/answers/5"]),
+    ("environment", ["GLOBUS_GASS_CACHE_DEFAULT", "{state}/cache"]),
     ("executable", "file://{state}/pages.key"),
     ("stdin", "file://{state}/pages.key"),
 ]

@@ -22,6 +22,7 @@ PAIRS = {
     "filestageout": "file_stage_out",
     "filestreamout": "stdout",
 }
+CACHE = "GLOBUS_GASS_CACHE_DEFAULT"
 STREAMS = ("executable", "stdin", "stdout", "stderr")
 OF_FILE = re.compile(r"file:(?://[^/]*)?(?=/)", re.IGNORECASE)
 OF_ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]*://")
@@ -46,6 +47,9 @@ def _texts(description: Description) -> Iterator[tuple[str, str]]:
     for name, about in PAIRS.items():
         for pair in description.get(name, []):
             yield from ((about, text) for text in (pair if isinstance(pair, list) else [pair]) if isinstance(text, str))
+    for pair in description.get("environment", []):  # the base class of GRAM's modules lets the user choose the cache
+        if isinstance(pair, list) and pair[:1] == [CACHE] and all(isinstance(each, str) for each in pair):
+            yield from (("environment", text) for text in pair[1:])
     for name in STREAMS:
         yield from ((name, text) for text in description.get(name, []) if isinstance(text, str) and ":" in text)
 
