@@ -50,18 +50,16 @@ from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER
+from jim.workdir.claims import Trace, fence, put_over, trace
+from jim.workdir.pinned import lacks
 from jim.workdir.removed import INSTANCE
 from jim.workdir.submission import (
     LONGEST_OWNER,
     OWNER,
-    Trace,
-    fence,
     has_another,
     is_owned,
-    put_over,
     submissions_in,
     told_in,
-    trace,
 )
 
 log = logging.getLogger(__name__)
@@ -265,7 +263,7 @@ def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> Iterator[tuple[Pat
         by_submission[k].append(idx)
     for k, indices in by_submission.items():
         directory = place / f"s{k}"
-        if not directory.is_dir():
+        if lacks(place, directory.name):
             continue
         for idx, claim in fence(directory, indices).items():
             if not (claim.fence or _has_ended(trace(directory, idx))):
