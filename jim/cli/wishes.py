@@ -68,8 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
         if would.late:
             say(f"{target}: {would.late}; {verb} changes nothing")
             continue
+        words = _told(view, verb, target, would)  # first: what fails here must not look like a refusal of the wish
         run_grid_job.wish(verb, target, **more)
-        say(f"{target}: {verb} requested: {_told(view, verb, target, would)}")
+        say(f"{target}: {verb} requested: {words}")
     return 0
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from jim.clock import Clock
 from jim.doors.contract import Told, door_of
-from jim.errors import JimError, UnknownJob
+from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import cut, locked, missed, read_regular, replace, replace_durably, sync_directory
 from jim.model import Standing
 from jim.site.whose import require_own
@@ -61,15 +61,33 @@ def deposit(
     content |= {name: value for name, value in {"sender": sender, "by": by, **beside}.items() if value}
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
+    own = 0
     try:
         os.link(temporary, state / "inbox" / name)
     except FileExistsError:
-        (state / "answers" / str(number)).unlink(missing_ok=True)
+        with suppress(OSError):  # nobody asks for that number
+            (state / "answers" / str(number)).unlink(missing_ok=True)
     else:
         _make_durable(state / "inbox" / name)
+        own = number
     with suppress(OSError):  # the request is submitted, even if a file cannot be removed
         temporary.unlink()
-    final = known(state, key, request, apart)
+    return _accepted(state, key, request, apart, own)
+
+
+def _accepted(state: Path, key: str, request: dict[str, Any], apart: Apart | None, own: int) -> int:
+    """Return the id of a key that is in the inbox now, as the number `own` or as that of another door.
+
+    A file that cannot be read back just now makes no refusal of a request that is durable.
+    """
+    try:
+        final = known(state, key, request, apart)
+    except BadRequest:
+        raise
+    except (OSError, JimError):
+        if not own:
+            raise
+        return own
     if not final:
         raise JimError(f"someone removed the request from {state / 'inbox'} while JIM stored it; submit it again")
     return final
@@ -102,11 +120,14 @@ def _make_durable(path: Path) -> None:
     """Ensure that a file name is on the disk, or remove the file: the caller of a failed door submits again."""
     try:
         sync_directory(path.parent)
-    except OSError:
+    except OSError as error:
         try:
             path.unlink()
-        except FileNotFoundError:  # the keeper has taken the request already
+        except FileNotFoundError:  # the keeper has taken it already
             return
+        except OSError:  # the disk has become read-only, as after an error
+            words = f"{error.strerror}; {path.name} may be taken from there all the same: look before you try again"
+            raise JimError(f"{path.parent}: {words}") from error
         raise
 
 
@@ -156,7 +177,8 @@ def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:
     there = map(turn_of, os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
     path = state / "inbox" / f"wish-{turn:09d}-{what}-{os.urandom(12).hex()}"
-    replace_durably(path, json.dumps(content).encode())
+    replace(path, json.dumps(content).encode(), durable=True)
+    _make_durable(path)
     return path
 
 

@@ -23,6 +23,7 @@ from jim.tasks import file as task_file
 from jim.tasks.hints import hints
 from jim.tasks.looking import look_now
 
+TAKEN = "the tasks were accepted, and are there all the same; but JIM cannot look at them now"
 TAKEN_SECONDS = 10.0  # so long `create` waits for the keeper to take the task
 
 
@@ -43,13 +44,15 @@ def _create(arguments: argparse.Namespace) -> int:
     run_grid_job.require_keeper(site.state)
     taken = creating.create(file, site, inbox.by("the command line"), holes)
     run_grid_job.wake(site.state)
-    _wait_for(taken.file)
+    with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+        _wait_for(taken.file)
     if arguments.json:
         say_json([{"name": each.spec["name"], "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
-        warn(hints(each.spec, site))
-        say(f"{each.spec['name']}: {_what(each.spec, site)}")
+        with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+            warn(hints(each.spec, site))
+            say(f"{each.spec['name']}: {_what(each.spec, site)}")
     names = " ".join(each.spec["name"] for each in taken.tasks if not _is_fed(each.spec))
     if taken.file is None:
         say("nothing has changed: the same tasks are there already")

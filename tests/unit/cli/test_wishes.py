@@ -282,3 +282,15 @@ def test_a_reason_to_force_is_one_line(home, reason):
     assert (code, out) == (2, "")
     assert error.startswith("jim: reason: expected one line of at most 500 characters")
     assert not any(each.name.startswith("wish") for each in (home.site.state / "inbox").iterdir())
+
+
+def test_no_wish_is_left_if_what_it_does_cannot_be_told(home, monkeypatch):
+    """A failure after the first wish was durable left the others out, and looked like a refusal of all."""
+
+    def fails(*_):
+        raise PermissionError(13, "Permission denied", "x")
+
+    ended(home)
+    monkeypatch.setattr("jim.cli.wishes._told", fails)
+    assert home.run("retry", "1.0", "1.2")[0] == 1
+    assert list((home.site.state / "inbox").iterdir()) == []

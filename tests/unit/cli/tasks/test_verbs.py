@@ -831,3 +831,15 @@ def test_what_a_file_says_is_refused_also_while_wishes_wait(ground, jim, capsys)
     assert say_at_once(capsys, "reopen", "mc")[0] == 2, "it makes events"
     assert say_at_once(capsys, "start", "mc") == (2, "jim: mc is running\n")
     assert say_at_once(capsys, "retry", "mc") == (2, "jim: mc: no piece has failed\n")
+
+
+def test_a_task_that_was_accepted_is_no_failure_if_it_cannot_be_looked_at(ground, jim, monkeypatch):
+    def fails(*_):
+        raise PermissionError(13, "Permission denied", "/data")
+
+    monkeypatch.setattr("jim.cli.tasks.making.hints", fails)
+    code, told = jim("create", ground.write(TEXT))
+    warning = "jim: warning: the tasks were accepted, and are there all the same; but JIM cannot look at them now: "
+    done = "configured; `jim task test mc` tries it out"
+    assert (code, told) == (0, f"{done}\n{warning}/data: Permission denied\n")
+    assert jim("status", "mc")[0] == 0
