@@ -267,9 +267,9 @@ class View:
         return Published()
 
 
-def look() -> View:
-    """Open this account's state directory for reading."""
-    site = site_file.load()
+def look(site: Site | None = None) -> View:
+    """Open this account's state directory for reading, by the settings of its site."""
+    site = site or site_file.load()
     store, made = _opened(site.state, Clock())
     return View(site, store, made=made)
 
