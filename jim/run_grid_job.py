@@ -114,12 +114,13 @@ def cancel(target: str, through: Door | None = None) -> bytes:
     return answer
 
 
-def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> None:
-    """Leave a wish for the keeper; a door's wish names the door."""
+def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> Path:
+    """Leave a wish for the keeper, and return its file; a door's wish names the door."""
     site = site_file.load()
     more |= {"door": through.name} if through else {}
-    inbox.wish(site.state, verb, target, by=_by(through), **more)
+    file = inbox.wish(site.state, verb, target, by=_by(through), **more)
     wake(site.state)
+    return file
 
 
 def require_keeper(state: Path) -> None:

@@ -141,13 +141,16 @@ def request_name(key: str) -> str:
     return f"request-{hashlib.sha256(plain).hexdigest()}-long"
 
 
-def wish(state: Path, verb: str, target: str, **more: Any) -> None:
-    """Store a wish durably: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`."""
+def wish(state: Path, verb: str, target: str, **more: Any) -> Path:
+    """Store a wish durably: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`.
+
+    Return its file, which the keeper removes once it has taken the wish.
+    """
     number, slices = slices_of(target)
     answer(state, number)
     if slices:
         require_local_job(number, slices[-1][1], _size_of(state, number))
-    _store_wish(state, str(number), {"verb": verb, "target": target, **more})
+    return _store_wish(state, str(number), {"verb": verb, "target": target, **more})
 
 
 def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:

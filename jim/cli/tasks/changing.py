@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.awaited import HELP as HELP_WAIT
+from jim.cli.awaited import NOTHING_CHANGED, until_taken, what_became_of_task
 from jim.cli.tasks.later import DISK
 from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
 from jim.cli.tasks.told import told
@@ -94,6 +97,8 @@ def add_verbs(verbs: Any) -> None:
         "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
     )
     parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
+    for verb in (TaskVerb.RETRY, TaskVerb.REMOVE):
+        parsers[verb].add_argument("--wait", action="store_true", help=HELP_WAIT)
     parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=_signed, help="-1,000 to 1,000; 0 is usual")
     parsers[TaskVerb.THROTTLE].add_argument(
         "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
@@ -120,20 +125,43 @@ def _run(arguments: argparse.Namespace) -> int:
     records = [_record(view, verb, each) for each in found]
     dry = verb is TaskVerb.RECOVER and arguments.dry_run
     before = {each.task.name: line_of(view, each.task) for each in wanted if verb is TaskVerb.TEST}
-    for each in wanted if not dry else ():
-        by = inbox.by("the command line")
-        inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content)
-    if wanted and not dry:
-        run_grid_job.wake(view.site.state)
+    left = {} if dry else _left(view, verb, wanted)
     if arguments.json:
         say_json(records)
-        return 0
-    if verb is TaskVerb.RECOVER:
+    elif verb is TaskVerb.RECOVER:
         say_recovery(records[0])
-    _say(records if not dry else ())
-    if verb is TaskVerb.TEST and arguments.watch:
+    _say(records if not (dry or arguments.json) else ())
+    if verb is TaskVerb.TEST and arguments.watch and not arguments.json:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
-    return 0
+    if getattr(arguments, "wait", False):
+        return _waited(view, verb, left, quiet=arguments.json)
+    nothing = verb is TaskVerb.RETRY and all(each.get("pieces") == [] for each in records)
+    return NOTHING_CHANGED if nothing else 0
+
+
+def _left(view: View, verb: TaskVerb, wanted: Iterable[Wanted]) -> dict[str, tuple[Path, int]]:
+    """Leave a wish for each task; return it, and the last line of the task's journal before it, by their names."""
+    found: dict[str, tuple[Path, int]] = {}
+    for each in wanted:
+        last = max((line.seq for line in view.store.task_journal(each.task.id, 1)), default=0)
+        by = inbox.by("the command line")
+        found[each.task.name] = inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content), last
+    if found:
+        run_grid_job.wake(view.site.state)
+    return found
+
+
+def _waited(view: View, verb: TaskVerb, left: Mapping[str, tuple[Path, int]], *, quiet: bool) -> int:
+    """Wait until the keeper has taken wishes; print what became of each."""
+    sys.stdout.flush()
+    until_taken(view.site.state, [file for file, _ in left.values()])
+    store, code = look().store, 0
+    for name, (_, last) in left.items():
+        changed, words = what_became_of_task(store, name, verb, last)
+        code = code if changed else NOTHING_CHANGED
+        if not quiet:
+            say(f"{name}: {words}")
+    return code
 
 
 def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:

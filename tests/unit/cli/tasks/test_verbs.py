@@ -843,3 +843,24 @@ def test_a_task_that_was_accepted_is_no_failure_if_it_cannot_be_looked_at(ground
     done = "configured; `jim task test mc` tries it out"
     assert (code, told) == (0, f"{done}\n{warning}/data: Permission denied\n")
     assert jim("status", "mc")[0] == 0
+
+
+def test_a_retry_of_no_piece_says_so_by_its_exit_code_and_waits_for_the_truth(ground, jim, monkeypatch):
+    """The keeper decides on what it finds: with --wait, people hear of that."""
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    for each in list(ground.batch.tasks):
+        ground.batch.finish(*each, code=3)
+    ground.until(lambda: ground.task("mc").state is TaskState.FINISHED, 60.0)
+    code, told = jim("retry", "mc", "--reason", "nothing like it")
+    assert (code, told) == (3, "mc: 0 of 4 failed pieces are tried again\n")
+    monkeypatch.setattr("jim.cli.awaited.time.sleep", lambda _: ground.go())
+    code, told = jim("retry", "mc", "--reason", "exit 3", "--max", "1", "--wait")
+    assert (code, told.splitlines()[-1]) == (0, "mc: retry is done")
+    code, told = jim("remove", "mc", "--wait")
+    assert code == 2, "it runs again"
+    jim("cancel", "mc")
+    ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED, 60.0)
+    assert jim("remove", "mc", "--wait")[1].splitlines()[-1] == "mc: it is forgotten"
