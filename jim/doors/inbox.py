@@ -12,7 +12,7 @@ import json
 import os
 import pwd
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,8 +99,8 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
     `keys/` decides and is read last: only then may the inbox hold another door's file.
     """
     name = request_name(key)
-    handed_in = _request(state / "inbox" / name)
-    found = _request(state / "keys" / name) or handed_in
+    handed_in = content_of(state / "inbox" / name)
+    found = content_of(state / "keys" / name) or handed_in
     if found and apart is not None:
         from jim.doors.identity import refuse_another  # most keys are new
 
@@ -111,8 +111,8 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
 def request_of(state: Path, key: str) -> dict[str, Any]:
     """Return the request that was handed in with a key, as far as its file is kept; empty: there is none."""
     name = request_name(key)
-    handed_in = _request(state / "inbox" / name)  # first: the keeper moves it to the other place
-    request: dict[str, Any] = (_request(state / "keys" / name) or handed_in).get("request", {})
+    handed_in = content_of(state / "inbox" / name)  # first: the keeper moves it to the other place
+    request: dict[str, Any] = (content_of(state / "keys" / name) or handed_in).get("request", {})
     return request
 
 
@@ -286,7 +286,7 @@ def handed_in_by(state: Path, sender: str) -> set[int]:
     found = set()
     for path in (state / "inbox").glob("request-*"):
         with suppress(OSError, AttributeError, JimError):
-            content = _request(path)
+            content = content_of(path)
             if sender_of(content.get("sender", {})).counted_as == sender:
                 found.add(int(content["id"]))
     return found
@@ -322,7 +322,7 @@ def kept_id(state: Path, name: str) -> int:
 def forget_sender(state: Path, key: str, number: int) -> None:
     """Forget who sent a grid job, in the file of its key."""
     path = state / "keys" / request_name(key)
-    kept = _request(path)
+    kept = content_of(path)
     if kept.get("id") == number and kept.pop("sender", None):
         replace_durably(path, json.dumps(kept).encode())
 
@@ -350,7 +350,7 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _request(path: Path) -> dict[str, Any]:
+def content_of(path: Path) -> dict[str, Any]:
     """Return the content of a request's file, which has an id; empty: there is no such file."""
     try:
         content = _read(path)
@@ -362,31 +362,7 @@ def _request(path: Path) -> dict[str, Any]:
 
 
 def _read_id(path: Path) -> int:
-    return int(_request(path).get("id", 0))
-
-
-def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
-    """Let the keeper take again a grid job that a door has accepted, but that the store does not know.
-
-    Grid jobs whose answer says that they have ended stay out. The door may be in `own`, the site's directory.
-    """
-    again = []
-    for path in sorted((state / "keys").glob("request-*")):
-        kept = _request(path)
-        number = int(kept.get("id", 0))
-        if number and number not in known and not _has_ended(state, number, kept.get("door", ""), own):
-            with suppress(FileExistsError):
-                os.link(path, state / "inbox" / path.name)
-            again.append(number)
-    sync_directory(state / "inbox")
-    return again
-
-
-def _has_ended(state: Path, number: int, door: str, own: str) -> bool:
-    try:
-        return door_of(door, own).is_final(answer(state, number))
-    except UnknownJob:
-        return False
+    return int(content_of(path).get("id", 0))
 
 
 def ids(state: Path) -> Iterator[int]:

@@ -21,6 +21,7 @@ from jim.site.sections import QUEUES, Queue, begun_twice, checked, line_of, queu
 from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
 from jim.trust import Untrusted, settings_in, use
 
+OWN = ".local/state/jim"  # in a home directory
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
 # The environment variables that JIM reads; a gatekeeper passes neither of them.
@@ -282,7 +283,7 @@ def own_state() -> Path:
     home = os.environ.get("XDG_STATE_HOME")
     if home and Path(home).is_absolute():
         return Path(home) / "jim"
-    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / ".local/state/jim"
+    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / OWN
 
 
 def file_system_of(path: Path, mounts: str | None = None) -> str:

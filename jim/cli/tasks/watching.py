@@ -81,9 +81,19 @@ def line_of(view: View, task: Task) -> str:
     pieces, sent = told["pieces"], told["on_the_way"]
     counts = [(pieces.get("completed", 0), "completed"), (sent, "on the way"), (pieces.get("failed", 0), "failed")]
     more = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    if task.state is TaskState.RUNNING and not more:
+        more = _waits_for(task)
     if task.state is TaskState.TESTING:
         more = plain([each.what for each in waits(view, task)][-1])
     return f"{told['name']} {state}{reason}{f': {more}' if more else ''}"
+
+
+def _waits_for(task: Task) -> str:
+    """Return what a task waits for of which nothing is on the way yet, in words that stay the same meanwhile."""
+    upstream = dict.fromkeys(plain(each["task"]) for each in task.spec["source"] if each["kind"] == "task")
+    if upstream:
+        return f"waits for what {' and '.join(upstream)} {'brings' if len(upstream) == 1 else 'bring'}"
+    return "waits for its first piece"
 
 
 def _watch(arguments: argparse.Namespace) -> int:

@@ -864,3 +864,20 @@ def test_a_retry_of_no_piece_says_so_by_its_exit_code_and_waits_for_the_truth(gr
     jim("cancel", "mc")
     ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED, 60.0)
     assert jim("remove", "mc", "--wait")[1].splitlines()[-1] == "mc: it is forgotten"
+
+
+def test_the_status_of_several_tasks_is_their_part_of_the_list(ground, jim, tmp_path):
+    for name in "abc":
+        ground.create(
+            f'[[task]]\nname = "{name}"\n{SH}\nsource = [ {{ list = "{a_list(tmp_path, "1")}" }} ]\n', f"{name}.toml"
+        )
+    told = jim("status", "c", "a")[1].splitlines()
+    assert [line.split()[0] for line in told[1:]] == ["c", "a"]
+    assert [each["name"] for each in json.loads(jim("status", "c", "a", "--json")[1])] == ["c", "a"]
+    assert jim("status", "a", "d")[0] == 4
+
+
+def test_what_comes_next_for_very_many_tasks_is_one_short_line(ground, jim, tmp_path):
+    one = f'{SH}\nsource = [ {{ list = "{a_list(tmp_path, "1")}" }} ]\n'
+    told = jim("create", ground.write("".join(f'[[task]]\nname = "t{n}"\n{one}' for n in range(11))))[1].splitlines()
+    assert told[-1] == "configured: 11 tasks; `jim task test t0` tries the first one out, `jim task status` lists all"
