@@ -18,6 +18,7 @@ from jim.errors import Away, Busy, Damaged, DiskFull, JimError, LogLost, NotStor
 from jim.files import apart, beside, set_apart
 
 AT_ONCE = 1_000  # rows
+STATEMENTS = 1_000  # that SQLite keeps ready: a keeper has more than the usual 128, and made them anew again and again
 WRITER_SECONDS, READER_SECONDS = 10.0, 4.0  # to wait for a lock; readers meet one only if a program misuses the file
 MEMORY = Path(":memory:")  # SQLite's name for a database without a file: no directory has it
 MAGIC, HEAD = b"SQLite format 3\0", 28  # bytes
@@ -154,7 +155,9 @@ def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
     place = str(MEMORY) if file == MEMORY else _place_of(file, write=write)
     patience = WRITER_SECONDS if write else READER_SECONDS
     try:
-        db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=patience, factory=Connection)
+        db = sqlite3.connect(
+            place, uri=True, isolation_level=None, timeout=patience, factory=Connection, cached_statements=STATEMENTS
+        )
     except sqlite3.Error as error:
         raise translated(file, error) from error
     db.file = file
