@@ -14,8 +14,6 @@ from jim.cli.arguments import whole_number
 from jim.cli.awaited import HELP as HELP_WAIT
 from jim.cli.awaited import NOTHING_CHANGED, until_taken, what_became_of_task
 from jim.cli.tasks.later import DISK
-from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
-from jim.cli.tasks.told import told
 from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
@@ -118,6 +116,8 @@ def _add_pool_verbs(parsers: dict[TaskVerb, argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any task is unknown, or refuses it."""
+    from jim.cli.tasks import recovery  # as above
+
     verb, view = TaskVerb(arguments.task_verb), look()
     wished = inbox.wished(view.site.state)  # first: what is read after this shows what those have done
     found = _chosen(view, verb, arguments, wished)
@@ -129,7 +129,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json(records)
     elif verb is TaskVerb.RECOVER:
-        say_recovery(records[0])
+        recovery.say_recovery(records[0])
     _say(records if not (dry or arguments.json) else ())
     if verb is TaskVerb.TEST and arguments.watch and not arguments.json:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
@@ -170,6 +170,8 @@ def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
         return {"task": wanted.task.name, "verb": verb.value, "left": wanted.left}
     if wanted.later:
         return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, "told": after_others(wanted.task)}
+    from jim.cli.tasks.told import told  # slow to load, and who lists tasks needs none of it
+
     words, facts = told(view, verb, wanted.task, wanted.content)
     return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, **facts, "told": words}
 
@@ -214,10 +216,12 @@ def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wish
 
 
 def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace, wished: Wished) -> Wanted:
+    from jim.cli.tasks import recovery  # slow to load, and who lists tasks needs none of it
+
     if verb is TaskVerb.RECOVER:
-        content = of_recovery(view, task, arguments.words)
+        content = recovery.of_recovery(view, task, arguments.words)
     elif verb is TaskVerb.FIX:
-        content = of_fix(view, task, [each for each in arguments.names if "=" in each])
+        content = recovery.of_fix(view, task, [each for each in arguments.names if "=" in each])
     else:
         content = _content(verb, arguments)
         if "items" in content:

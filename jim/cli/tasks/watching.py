@@ -13,7 +13,6 @@ from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
 from jim.reading import tasks as reading
 from jim.reading.quantities import span
-from jim.reading.task_graph import as_svg, as_text, graph
 from jim.reading.task_tests import test_facts
 from jim.reading.task_waits import waits
 from jim.reading.view import View, add_json, look
@@ -130,6 +129,8 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
 
 
 def _graph(arguments: argparse.Namespace) -> int:
+    from jim.reading.task_graph import as_svg, as_text, graph  # slow to load, and who lists tasks needs none of it
+
     found = graph(look(), arguments.names)
     if arguments.json:
         say_json({"tasks": [each._asdict() for each in found.boxes], "connectors": [a._asdict() for a in found.arrows]})
