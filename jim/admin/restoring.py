@@ -25,6 +25,7 @@ from typing import NamedTuple
 from jim import command
 from jim.clock import Clock
 from jim.doors import inbox
+from jim.doors.again import hand_in_again
 from jim.doors.numbers import PLACE, used
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
@@ -105,7 +106,7 @@ def restored(site: Site) -> Iterator[str]:
         yield from _take_up_all(site, store)
         store.answer_anew(store.answered())
         jobs = {job.id for job in store.grid_jobs()}
-        again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
+        again = hand_in_again(site.state, jobs, site.site.handlers)
         if again:
             yield (
                 "status.db had forgotten these grid jobs; their requests were submitted again: "

@@ -12,6 +12,7 @@ from jim.cli.text import plain, say, say_json, with_local_times
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
+from jim.reading import before
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
 from jim.reading.quantities import ago
@@ -134,3 +135,5 @@ def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
         say("\nthis is about root alone: `jim status --all` lists the grid jobs of every account")
     if drained := in_words(view.site):
         say(f"\n{with_local_times(drained)}")
+    if (own := before.own_before(view.site)) and (words := before.told(own, always=not jobs)):
+        say(f"\n{words}")

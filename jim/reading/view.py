@@ -18,7 +18,7 @@ from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob, is_unwritten
 from jim.model import NOTHING, State, Step, SubmissionState
-from jim.reading import heart
+from jim.reading import before, heart
 from jim.reading.heart import Heart
 from jim.reading.progress import progress
 from jim.site import file as site_file
@@ -115,7 +115,7 @@ class View:
             self._open_if_made()
             return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
-            hint = untaken.hint(self.site.state, number)
+            hint = untaken.hint(self.site.state, number) or before.hint(self.site)
             raise UnknownJob(f"there is no grid job {number} in {self.site.state}{hint}") from None
 
     def _open_if_made(self) -> None:
@@ -267,9 +267,9 @@ class View:
         return Published()
 
 
-def look() -> View:
-    """Open this account's state directory for reading."""
-    site = site_file.load()
+def look(site: Site | None = None) -> View:
+    """Open this account's state directory for reading, by the settings of its site."""
+    site = site or site_file.load()
     store, made = _opened(site.state, Clock())
     return View(site, store, made=made)
 

@@ -24,6 +24,7 @@ from jim.statusdb.task_rows import Ended, NewItem, NewPiece, Part, PieceState, T
 from jim.tasks import file as task_file
 from jim.tasks.throttle import Throttle
 from jim.workdir.tar import Tar
+from tests.new_store import make_new
 
 if TYPE_CHECKING:
     from jim.pages.serving import Serving
@@ -70,6 +71,7 @@ class Ground:
     def __init__(self, state: Path) -> None:
         self.site, self.clock, self.now = Site(state=state), Hand(), time.time()
         make_state(self.site)
+        make_new(state / "status.db")
         self.store: Store = open_store(state, self.clock, write=True)
 
     def beat(self, ago: int = 2) -> None:

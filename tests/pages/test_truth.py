@@ -147,7 +147,7 @@ def test_17_a_page_shows_one_moment_while_local_jobs_change(running: Ground, per
 
 def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(running: Ground, person: Person) -> None:
     """A keeper changes all, again and again; the test goes on until it has seen both states."""
-    size, end = 2000, threading.Event()
+    size, end = 600, threading.Event()
     running.add(2, size, 60)
     running.send(2, 1, range(size), 50)
 
@@ -156,8 +156,8 @@ def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(runnin
             was, now = State.SUBMITTED, State.RUNNING
             while not end.is_set():
                 with store.transaction():
-                    for first in range(0, size, 500):
-                        numbers = range(first, first + 500)
+                    for first in range(0, size, 150):
+                        numbers = range(first, first + 150)
                         store.change([Change(2, 1, was, now, Witness.QUEUE, numbers, Reason())])
                 was, now = now, was
 

@@ -89,6 +89,7 @@ def test_a_dry_run_says_who_splits(home, tmp_path):
     asked = {"job_type": "executable", "executable": "x", "splitter": "LumiBased", "input_files": FILES}
     file.write_text(json.dumps(asked))
     assert "as many as the splitter makes" in home.out("submit", str(file), "--dry-run")
+    (home.site.state / "site.toml").write_text('[batch]\nsystem = "slurm"\n')  # has as many cores as anybody asks for
     file.write_text(json.dumps(asked | {"memory_mb": "1$SplitID", "wall_seconds": "9$SplitID", "cores": "1$SplitID"}))
     told = "at most 9$SplitID s each, 1$SplitID MB, 1$SplitID cores"
     assert told in home.out("submit", str(file), "--dry-run")
