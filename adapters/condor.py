@@ -88,7 +88,7 @@ class Condor(DeclaredAdapter):
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}\.0 - \1\.[0-9]+\n\Z"
-    listing = ("-constraint", "JimMark =!= undefined", "-json", "-attributes", TOLD)
+    listing = ("-constraint", "JimMark =!= undefined", "-json", "-attributes", f"{TOLD},LastRejMatchReason")
     finding = ("-constraint", 'JimMark == "{mark}"', "-json", "-attributes", TOLD)
     pinging, changing = ("-totals",), CHANGES
     histories = ("condor_history", "event_log")
@@ -162,7 +162,9 @@ def _literal(value: str) -> str:
 def _queued(job: Mapping[str, Any]) -> Observation:
     word = job["JobStatus"]
     reason = job.get("HoldReason") or "" if word == HELD else ""
-    return Observation(STATES.get(word, State.UNKNOWN), job.get("JimMark", ""), reason=reason, word=str(word))
+    waits = str(job.get("LastRejMatchReason") or "") if word == IDLE else ""
+    state = STATES.get(word, State.UNKNOWN)
+    return Observation(state, job.get("JimMark", ""), reason=reason, word=str(word), waits=waits)
 
 
 def exited(mark: str, code: int | None, signal: int | None, word: str) -> Observation:

@@ -346,6 +346,7 @@ class Observation(NamedTuple):
     word: str = ""  # the batch system's own word for the state
     stays: bool = False  # it has ended, but stays in the queue until someone removes it
     kind: Kind = Kind.UNKNOWN  # the kind of its end: `Adapter.kind_of` reads it from the reason
+    waits: str = ""  # why a SUBMITTED job waits, in the batch system's own words, which decide nothing
 
 
 # A listing: (batch id, index) → observation. A job that is not an array has index 1.

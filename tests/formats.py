@@ -8,6 +8,7 @@ TO_FORMAT_13 = """
     ALTER TABLE sender DROP COLUMN known;
     ALTER TABLE submission DROP COLUMN intended;
     ALTER TABLE attempt DROP COLUMN nonce;
+    DROP TABLE queue_words;
     PRAGMA user_version = 13;
 """
 TO_FORMAT_12 = f"""

@@ -8,7 +8,7 @@ from operator import attrgetter
 from jim.evidence.transitions import again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
-from jim.reading import at_door, avoided, claims, untaken
+from jim.reading import at_door, avoided, claims, queue_words, untaken
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
@@ -76,7 +76,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
         if submission:
             yield _sending(view, submission)
     else:
-        yield _in_batch(view, local)
+        yield _in_batch(view, job, local)
         yield from claims.silent(view, [local])
     yield from avoided.spared(view, local)
 
@@ -237,7 +237,9 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     for state, words in QUEUED.items():
         count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)
         if count > 0:
-            yield Wait(many(count, *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
+            why = queue_words.words(view, job, state)
+            what = f"{many(count, *words)}{f': {why}' if why else ''}"
+            yield Wait(what, f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
@@ -267,10 +269,11 @@ def _after(view: View, state: State) -> str:
 # One local job
 
 
-def _in_batch(view: View, local: LocalJob) -> Wait:
+def _in_batch(view: View, job: GridJob, local: LocalJob) -> Wait:
     submission = view.store.submission(local.grid, local.submission or 0)
     batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
-    why = f" ({local.reason})" if local.reason else ""
+    words = local.reason or queue_words.words_for(view, job, local)
+    why = f" ({words})" if words else ""
     vain = local.kind is Kind.NEVER_STARTS
     return Wait(
         f"{QUEUED[local.state][1]}{batch_id}{_claim(view, local)}{why}",

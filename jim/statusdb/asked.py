@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.model import Kind, State
 
@@ -251,3 +251,18 @@ class TaskFailures(NamedTuple):
     kind: Kind
     times: int
     first: int  # piece
+
+
+class QueueWords(NamedTuple):
+    """What the batch system says of waiting jobs of one submission; it decides nothing."""
+
+    k: int
+    state: str  # submitted or held
+    words: str
+    jobs: int  # in the last good listing
+    since: str  # when a listing first said so of any of them
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as all documents show it."""
+        facts = {"submission": self.k, "state": self.state, "words": self.words}
+        return {**facts, "count": self.jobs, "since": self.since}

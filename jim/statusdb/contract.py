@@ -56,6 +56,7 @@ from jim.statusdb.asked import (
     PhaseSeen,
     Publisher,
     Query,
+    QueueWords,
     Refused,
     Unchecked,
 )
@@ -446,6 +447,21 @@ class Store(TaskStore, Protocol):
 
     def count_in(self, key: Key) -> None:
         """Record that an attempt counts after all; it is no longer to be fenced."""
+
+    def has_queue_words(self) -> bool:
+        """Tell whether the store has such words; one of an older format has none."""
+
+    def queue_words(self, grid: int) -> list[QueueWords]:
+        """Return what the batch system says of the waiting jobs of a grid job, in groups."""
+
+    def new_queue_words(self, seen: Mapping[tuple[int, int, str, str], int]) -> dict[tuple[int, int, str, str], int]:
+        """Return which groups of all grid jobs differ from what is stored; 0: nothing says so any more.
+
+        A group is a grid job, a submission, a state and words; it has a number of jobs.
+        """
+
+    def set_queue_words(self, new: Mapping[tuple[int, int, str, str], int]) -> None:
+        """Store what differs. No move acts on it, so this causes no look."""
 
     def spared(self, grid: int, n: int) -> int:
         """Return how many attempts at a local job do not count."""

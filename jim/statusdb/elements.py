@@ -15,6 +15,7 @@ from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
 from jim.statusdb.browsed import HERDS
 from jim.statusdb.formats import WITH_KINDS
 from jim.statusdb.publications import Publications
+from jim.statusdb.queue_words import STILL_LISTED
 from jim.statusdb.record import status
 
 NAMESPACE = "urn:jim:status:1"
@@ -90,6 +91,18 @@ ELEMENTS = {
             "created": Attribute("g.created"),
             **changed_of("g"),
         },
+    ),
+    "queued": Element(
+        "queue_words",
+        "q",
+        ("grid", "k", "state", "words"),
+        {
+            "submission": _number("q.k"),
+            **words("q", "state", "words"),
+            "count": _number("q.count"),
+            "since": Attribute("q.since"),
+        },
+        where=STILL_LISTED,
     ),
     "local_job": Element(
         "local_job",

@@ -167,6 +167,13 @@ CREATE TABLE in_vain (
     grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL, PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 
+-- What the batch system says of waiting jobs of a submission, by words, as of the last good listing.
+CREATE TABLE queue_words (
+    grid INTEGER NOT NULL, k INTEGER NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL, count INTEGER NOT NULL,
+    since TEXT NOT NULL,                -- when a listing first said so
+    PRIMARY KEY (grid, k, state, words)
+) WITHOUT ROWID;
+
 -- What a door keeps of a grid job, if there is anything.
 CREATE TABLE at_door (
     grid INTEGER PRIMARY KEY,

@@ -20,6 +20,7 @@ from jim.statusdb.journals import ACCEPTED, Journals
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
+from jim.statusdb.queue_words import QueueWords
 from jim.statusdb.senders import Senders
 from jim.statusdb.spared import Spared
 from jim.statusdb.submissions import Submissions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain", "at_door", "spared"),
+    *("sender", "unaccounted", "in_vain", "at_door", "spared", "queue_words"),
 )
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -40,7 +41,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskElements):
+class Store(Elements, Submissions, Senders, Spared, QueueWords, Journals, AtDoors, TaskElements):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:

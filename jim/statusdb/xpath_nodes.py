@@ -16,6 +16,7 @@ from jim.statusdb.xpath_tree import ANYWHERE, Call, Filter, Number, Path, Step, 
 ABOVE = {
     "site": "",
     "grid_job": "site",
+    "queued": "grid_job",
     "local_job": "grid_job",
     "attempt": "local_job",
     "task": "site",
@@ -131,6 +132,8 @@ class Walk:
             nodes = self._grid_job(nodes)
         if name == "grid_job":
             return self._grid_job(nodes)
+        if name == "queued":
+            return self._joined(nodes, name, (f"{{}}.grid = {nodes.grid}",), grid="{0}.grid", n=nodes.n)
         if name == "detail":
             return nodes._replace(at="detail", n=nodes.n if deep or nodes.at == "local_job" else "= -1")
         return self._rows(nodes, name)
