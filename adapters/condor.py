@@ -104,7 +104,7 @@ class Condor(DeclaredAdapter):
         ]
 
     def parse_query(self, answer: Answer) -> Listing:
-        return read(answer, self.output(answer), _queued)
+        return _all_told(read(answer, self.output(answer), _queued))
 
     def names(self, ids: Ids) -> list[str]:
         return [f"{id_}.{index - 1}" if index else id_ for id_, index in ids]
@@ -165,6 +165,17 @@ def _queued(job: Mapping[str, Any]) -> Observation:
     waits = str(job.get("LastRejMatchReason") or "") if word == IDLE else ""
     state = STATES.get(word, State.UNKNOWN)
     return Observation(state, job.get("JimMark", ""), reason=reason, word=str(word), waits=waits)
+
+
+def _all_told(listing: Listing) -> Listing:
+    """Say of all idle jobs of a cluster what the negotiator says of one: they are alike, so it looks at one alone."""
+    words = {id_: seen.waits for (id_, _), seen in listing.items() if seen.waits}
+    if not words:
+        return listing
+    return {
+        key: seen._replace(waits=words[key[0]]) if seen.state is State.SUBMITTED and key[0] in words else seen
+        for key, seen in listing.items()
+    }
 
 
 def exited(mark: str, code: int | None, signal: int | None, word: str) -> Observation:

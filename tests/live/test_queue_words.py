@@ -34,3 +34,16 @@ def test_slurm_says_why_jobs_wait(lab, make_site):
         site.jim("cancel", str(job))
         operator("scontrol", "update", f"nodename={nodes}", "state=resume")
         site.close()
+
+
+def test_htcondor_says_why_jobs_wait(lab, make_site):
+    lab("condor")
+    site = make_site("condor")
+    try:
+        job = site.submit(2, constraint="NoMachineHasThis")
+        site.wake()
+        words = until(lambda: json.loads(site.jim("show", "--json", str(job)))["queue"], "a negotiator has refused one")
+        assert [(each["words"], each["count"]) for each in words] == [("no match found", 2)]
+    finally:
+        site.jim("cancel", str(job))
+        site.close()
