@@ -120,6 +120,7 @@ class Kind(StrEnum):
     EXIT = "exit"
     KILLED = "killed"  # by a signal that payloads do not send themselves
     WARNED = "warned"  # the batch system had sent a signal
+    INPUT_GONE = "input gone"  # the payload exited, and an input of it is not there
     LACKING = "lacking"  # the node lacks something that the site promises
     OVER_TIME = "over time"  # killed after it ran longer than allowed
     NOT_TAKEN = "outputs not taken"

@@ -131,6 +131,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.sending import Sending
     from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
+    from jim.keeper.why_failed import WhyFailed
 
     return (
         of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
@@ -144,6 +145,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
+        of_grid_job(WhyFailed()),  # last words of failed local jobs, and inputs that are gone: for people only
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
         of_grid_job(answering := Answering()),  # puts outputs where gatekeepers take them; writes the answers to polls
         of_tasks(),  # plans, releases, hands in and follows what tasks want done

@@ -9,6 +9,7 @@ TO_FORMAT_13 = """
     ALTER TABLE submission DROP COLUMN intended;
     ALTER TABLE attempt DROP COLUMN nonce;
     DROP TABLE queue_words;
+    DROP TABLE last_line;
     PRAGMA user_version = 13;
 """
 TO_FORMAT_12 = f"""

@@ -14,7 +14,7 @@ from jim.cli.table import table
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import State
-from jim.reading import queue_words
+from jim.reading import last_lines, queue_words
 from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
 from jim.reading.masks import piece_words
 from jim.reading.phases import phases
@@ -117,6 +117,8 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     for said in queue_words.summary(view, job):
         yield "queue", plain(f"{said}; seen {ago(view.age(view.seen()))}")
     yield "reason", plain(view.why(job))
+    for said in last_lines.sentences(view, job):
+        yield "stderr", plain(said)
     yield from _times(record)
     yield "size", _size(job)
     for name, value in job.request.items():

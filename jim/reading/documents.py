@@ -10,7 +10,7 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State, SubmissionState
-from jim.reading import queue_words
+from jim.reading import last_lines, queue_words
 from jim.reading.before_submission import Wait
 from jim.reading.phases import phases
 from jim.reading.view import View
@@ -87,6 +87,7 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
         "queue": queue_words.records(view, job),
+        "last_lines": last_lines.records(view, job),
         "phases": [phase._asdict() for phase in phases(view, job)],
         "local_jobs": view.local_records(job, chosen(view, job, wanted)),
         "submissions": [each._asdict() for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],

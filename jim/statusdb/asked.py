@@ -266,3 +266,11 @@ class QueueWords(NamedTuple):
         """Return it as all documents show it."""
         facts = {"submission": self.k, "state": self.state, "words": self.words}
         return {**facts, "count": self.jobs, "since": self.since}
+
+
+class LastLine(NamedTuple):
+    """The last line of stderr that failed local jobs with one reason share."""
+
+    line: str
+    times: int  # how many of those that were read end with it
+    read: int

@@ -50,6 +50,7 @@ from jim.statusdb.asked import (
     GridJobsAsked,
     HostSeen,
     HostTotal,
+    LastLine,
     LocalJobsAsked,
     LocalJobSeen,
     Minute,
@@ -447,6 +448,15 @@ class Store(TaskStore, Protocol):
 
     def count_in(self, key: Key) -> None:
         """Record that an attempt counts after all; it is no longer to be fenced."""
+
+    def last_lines(self, grid: int) -> dict[str, LastLine]:
+        """Return the last lines of a grid job's failed local jobs, by their reason."""
+
+    def set_last_lines(self, grid: int, lines: Mapping[str, LastLine]) -> None:
+        """Store last lines by reason. No move acts on them, so this causes no look."""
+
+    def failed_after(self, grid: int, seq: int, limit: int) -> list[tuple[int, int]]:
+        """Return local jobs that have failed after a line of the journal: the number of the line, and n."""
 
     def has_queue_words(self) -> bool:
         """Tell whether the store has such words; one of an older format has none."""

@@ -174,6 +174,12 @@ CREATE TABLE queue_words (
     PRIMARY KEY (grid, k, state, words)
 ) WITHOUT ROWID;
 
+-- The last line of stderr that failed local jobs with a reason share: `times` of the `read` ones.
+CREATE TABLE last_line (
+    grid INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL, times INTEGER NOT NULL, read INTEGER NOT NULL,
+    PRIMARY KEY (grid, reason)
+) WITHOUT ROWID;
+
 -- What a door keeps of a grid job, if there is anything.
 CREATE TABLE at_door (
     grid INTEGER PRIMARY KEY,

@@ -17,6 +17,7 @@ from jim.statusdb import rows
 from jim.statusdb.at_doors import AtDoors
 from jim.statusdb.elements import Elements
 from jim.statusdb.journals import ACCEPTED, Journals
+from jim.statusdb.last_lines import LastLines
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain", "at_door", "spared", "queue_words"),
+    *("sender", "unaccounted", "in_vain", "at_door", "spared", "queue_words", "last_line"),
 )
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -41,7 +42,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Spared, QueueWords, Journals, AtDoors, TaskElements):
+class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journals, AtDoors, TaskElements):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
