@@ -33,7 +33,7 @@ from jim.pages.measured import Measured
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
-from jim.pages.watching import Moment, Watch
+from jim.pages.watching import Moment, Watch, beat_of
 from jim.reading import filters, lists, quantities
 from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
@@ -121,7 +121,7 @@ class Pages:
     def html(self, view: View, template: str, **more: Any) -> Made:
         """Render a page."""
         seen = health(view)
-        now, beat = view.now(), ""
+        now = view.now()
         facts = {
             "why": Reasons(self, view).of,
             "view": view,
@@ -135,9 +135,7 @@ class Pages:
             **more,
         }
         body = render_template(template, **facts).encode(errors="backslashreplace")
-        if seen.heart.beats:
-            beat = now
-        return Made(body, HTML, now, beat, seen.seen)
+        return Made(body, HTML, now, beat_of(view, seen.heart), seen.seen)
 
     def add(
         self,

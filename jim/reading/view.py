@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from jim.clock import Clock, age_seconds
+from jim.clock import Clock, age_seconds, as_utc
 from jim.doors import inbox, untaken
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
@@ -245,6 +245,12 @@ class View:
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
         return heart.heart(self.site.state, self.store.clock)
+
+    def keeper_seen(self) -> str:
+        """Return when a keeper last wrote its heartbeat; what only it can know is as of then. Empty: none ever did."""
+        with suppress(OSError):
+            return as_utc((self.site.state / "heartbeat").stat().st_mtime)
+        return ""
 
     def without_keeper(self, tasks: Sequence[Task]) -> str:
         """Return that no keeper runs, though tasks need one, or that each one refuses to go on; empty: all is well."""

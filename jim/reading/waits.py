@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from jim.evidence.transitions import again_of
@@ -10,12 +10,14 @@ from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import at_door, avoided, claims, queue_words, untaken
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
+from jim.reading.heart import Heart
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
 from jim.statusdb.record import failures, retryable
 from jim.work.sizing import left_to_catalogue
 
 NOTES_TOLD = 5
+AS_OF = "what has happened since then is known once a keeper is at work"
 LOOKED_AT = 1000  # number of running local jobs whose claims are read
 QUEUED = {  # for several local jobs, and for one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
@@ -33,7 +35,8 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from at_door.outputs(view, job)
         yield from untaken.wishes(view, job)
         return
-    yield from _keeper(view)
+    heart = view.heart()
+    yield from _keeper(heart)
     yield from _wish(view, job)
     yield from at_door.earlier(view, job)
     if job.step in (Step.ACCEPTED, Step.RESOLVED):
@@ -41,16 +44,30 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     elif job.step is Step.COLLECTING:
         yield _collecting(view, job)
     else:
-        yield from _batch_system(view, job)
-        yield from _history(view, job)
+        yield from _as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
         yield from waiting(view, job)
-        for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=attrgetter("k")):
-            yield _sending(view, submission)
-        yield from avoided.hosts(view)
-        yield from _noted(view, job)
-        yield from _queued(view, job)
-        yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
+        yield from _as_known(view, heart, _in_the_batch_system(view, job))
+        if heart.at_work:  # otherwise they may have ended long ago, with nobody to take that in
+            yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
         yield from _failed(view, job)
+
+
+def _in_the_batch_system(view: View, job: GridJob) -> Iterator[Wait]:
+    for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=attrgetter("k")):
+        yield _sending(view, submission)
+    yield from avoided.hosts(view)
+    yield from _noted(view, job)
+    yield from _queued(view, job)
+
+
+def _as_known(view: View, heart: Heart, waits: Iterable[Wait]) -> Iterator[Wait]:
+    """Tell what only a keeper can find out as of the time of the last one, without advice, if none is at work now."""
+    at = view.keeper_seen()
+    for each in waits:
+        if heart.at_work or not at:
+            yield each
+        else:
+            yield Wait(f"as of {at}: {each.what}", AS_OF, each.witness, each.seen or at)
 
 
 def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
@@ -59,10 +76,10 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
         yield _ended(job, local)
         yield from untaken.wishes(view, job)
         return
-    yield from _keeper(view)
+    heart = view.heart()
+    yield from _keeper(heart)
     yield from _wish(view, job)
-    yield from _batch_system(view, job)
-    yield from _history(view, job)
+    yield from _as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
     if local.wish:
         yield Wait(
             f"a person asked to {local.wish} it",
@@ -74,10 +91,11 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     elif local.state is State.SUBMITTING:
         submission = view.store.submission(job.id, local.submission or 0)
         if submission:
-            yield _sending(view, submission)
+            yield from _as_known(view, heart, [_sending(view, submission)])
     else:
-        yield _in_batch(view, job, local)
-        yield from claims.silent(view, [local])
+        yield from _as_known(view, heart, [_in_batch(view, job, local)])
+        if heart.at_work:
+            yield from claims.silent(view, [local])
     yield from avoided.spared(view, local)
 
 
@@ -101,9 +119,8 @@ def _again(view: View, job: GridJob) -> str:
     return "" if job.is_of_task else f"`jim recover {job.id}` writes a request for the work that can never run"
 
 
-def _keeper(view: View) -> Iterator[Wait]:
-    heart = view.heart()
-    if not heart.beats:
+def _keeper(heart: Heart) -> Iterator[Wait]:
+    if not heart.at_work:
         yield Wait(heart.words, f"{heart.next}; nothing happens until then", "heartbeat")
 
 

@@ -42,7 +42,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         return as_json(
             {
                 "site": view.site.site.name,
-                "keeper": view.heart().beats,
+                "keeper": view.heart().at_work,
                 "batch_seen": view.seen(),
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
