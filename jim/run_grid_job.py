@@ -28,6 +28,8 @@ from jim.site import file as site_file
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
+    from jim.keeper.aging import Aging
+    from jim.keeper.answering import Answering
     from jim.keeper.keeper import Keeper
     from jim.keeper.rounds import Move, Rounds
 
@@ -120,8 +122,7 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
-    from jim.keeper.accounting import Accounting
+    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.fulfilling import Fulfilling
@@ -129,7 +130,6 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
     from jim.keeper.sending import Sending
-    from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
     from jim.keeper.why_failed import WhyFailed
 
@@ -156,6 +156,18 @@ def moves() -> tuple[Move, ...]:
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
+        *_of_what_has_ended(aging, answering),
+    )
+
+
+def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
+    """Return the last of the moves: what is told and removed."""
+    from jim.keeper import telling
+    from jim.keeper.accounting import Accounting
+    from jim.keeper.rounds import of_site
+    from jim.keeper.validating import Validating
+
+    return (
         of_site(Validating()),  # has publications compared with grammars of their job types
         of_site(Accounting()),  # writes the accounting of attempts that have ended
         of_site(aging),  # removes finished grid jobs above the age limit, and those that people want removed

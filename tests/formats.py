@@ -8,6 +8,8 @@ TO_FORMAT_13 = """
     ALTER TABLE sender DROP COLUMN known;
     ALTER TABLE submission DROP COLUMN intended;
     ALTER TABLE attempt DROP COLUMN nonce;
+    DROP INDEX grid_job_origin;
+    ALTER TABLE grid_job DROP COLUMN came_from;
     DROP TABLE queue_words;
     DROP TABLE last_line;
     PRAGMA user_version = 13;

@@ -7,6 +7,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.bulk import say_refused, sorted_out
 from jim.cli.text import say
 from jim.doors.inbox import slices_of
 from jim.doors.target import Target
@@ -14,7 +15,7 @@ from jim.errors import BadRequest, require_line
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
-from jim.reading.effects import NEXT, Effect, effect, then
+from jim.reading.effects import NEXT, Effect, then
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
@@ -57,20 +58,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store the wishes; none if any target is unknown."""
+    """Store the wishes; none if any target is unknown, but a cancel of many does what it can."""
     verb, view = arguments.verb, look()
     more: dict[str, Any] = {"to": arguments.to, "reason": require_line(arguments.reason)} if verb == Verb.FORCE else {}
     if verb == Verb.RETRY:
         more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
-    targets = dict.fromkeys(_chosen(view, arguments) if verb in FOR_MANY else arguments.targets)
-    effects = [(target, effect(view, verb, target, more)) for target in targets]
+    chosen = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets
+    effects, refused = sorted_out(view, verb, chosen, more)
     for target, would in effects:
         if would.late:
             say(f"{target}: {would.late}; {verb} changes nothing")
             continue
         run_grid_job.wish(verb, target, **more)
         say(f"{target}: {verb} requested: {_told(view, verb, target, would)}")
-    return 0
+    return say_refused(verb, refused)
 
 
 def _chosen(view: View, arguments: argparse.Namespace) -> list[str]:

@@ -107,7 +107,7 @@ def planned(view: View, expression: str, of: Of) -> Plan:
     """Find out how to answer an expression; refuse one that is not XPath, or of no job."""
     tree = parsed(expression)
     evaluated = expression if of.one else for_all(expression, tree)
-    translation = Translation(_root(view, of), kinds=view.store.knows_kinds())
+    translation = Translation(_root(view, of), kinds=view.store.knows_kinds(), origins=view.store.knows_origins())
     query, outside = _translated(translation, parsed(evaluated))
     warnings = *hints(tree), *dict.fromkeys(translation.never)
     return Plan(expression, of, evaluated, query, outside, warnings, *_sizes(view, of))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 from jim.evidence.transitions import again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import at_door, avoided, claims, queue_words, untaken
+from jim.reading.as_known import as_known
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
 from jim.reading.heart import Heart
 from jim.reading.quantities import ago, counted, how_many, span
@@ -17,7 +18,6 @@ from jim.statusdb.record import failures, retryable
 from jim.work.sizing import left_to_catalogue
 
 NOTES_TOLD = 5
-AS_OF = "what has happened since then is known once a keeper is at work"
 LOOKED_AT = 1000  # number of running local jobs whose claims are read
 QUEUED = {  # for several local jobs, and for one
     State.SUBMITTED: ("wait in the batch system's queue", "waits in the batch system's queue"),
@@ -44,9 +44,9 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     elif job.step is Step.COLLECTING:
         yield _collecting(view, job)
     else:
-        yield from _as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
+        yield from as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
         yield from waiting(view, job)
-        yield from _as_known(view, heart, _in_the_batch_system(view, job))
+        yield from as_known(view, heart, _in_the_batch_system(view, job))
         if heart.at_work:  # otherwise they may have ended long ago, with nobody to take that in
             yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
         yield from _failed(view, job)
@@ -60,16 +60,6 @@ def _in_the_batch_system(view: View, job: GridJob) -> Iterator[Wait]:
     yield from _queued(view, job)
 
 
-def _as_known(view: View, heart: Heart, waits: Iterable[Wait]) -> Iterator[Wait]:
-    """Tell what only a keeper can find out as of the time of the last one, without advice, if none is at work now."""
-    at = view.keeper_seen()
-    for each in waits:
-        if heart.at_work or not at:
-            yield each
-        else:
-            yield Wait(f"as of {at}: {each.what}", AS_OF, each.witness, each.seen or at)
-
-
 def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     """Return what a local job waits for."""
     if local.state.final:
@@ -79,7 +69,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     heart = view.heart()
     yield from _keeper(heart)
     yield from _wish(view, job)
-    yield from _as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
+    yield from as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
     if local.wish:
         yield Wait(
             f"a person asked to {local.wish} it",
@@ -91,9 +81,9 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     elif local.state is State.SUBMITTING:
         submission = view.store.submission(job.id, local.submission or 0)
         if submission:
-            yield from _as_known(view, heart, [_sending(view, submission)])
+            yield from as_known(view, heart, [_sending(view, submission)])
     else:
-        yield from _as_known(view, heart, [_in_batch(view, job, local)])
+        yield from as_known(view, heart, [_in_batch(view, job, local)])
         if heart.at_work:
             yield from claims.silent(view, [local])
     yield from avoided.spared(view, local)

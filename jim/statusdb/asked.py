@@ -23,6 +23,7 @@ class GridJobsAsked(NamedTuple):
     failed: bool = False  # some of its local jobs did not complete
     folded: bool = False  # without those of tasks
     tasks: tuple[int, ...] = ()  # only those of these tasks
+    masters: tuple[int, ...] = ()  # only these, and those that do work of these
     changed: bool = False  # ordered by last change, not by number
     after: tuple[str, int] | None = None  # change and number of the last row before
 

@@ -25,6 +25,10 @@ from jim.statusdb.used import Completed
 MOST_NAMED = 20_000  # local jobs that a statement names
 STATE_OF = dict(enumerate(CODED, 1))
 STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
+OF_MASTERS = (
+    "(id IN (SELECT value FROM json_each(?)) OR (came_from <> '' AND "
+    "CAST(came_from AS INTEGER) IN (SELECT value FROM json_each(?))))"
+)
 HERDS = {
     "single": "splitter = ''",
     "split": "splitter <> '' AND size > 0",
@@ -276,6 +280,7 @@ def _grid_jobs(asked: GridJobsAsked) -> Clauses:
     clauses += [(FAILED, ())] if asked.failed else []
     clauses += [(NOT_OF_TASK, ())] if asked.folded else []
     clauses += [(OF_TASKS, (json.dumps(asked.tasks),))] if asked.tasks else []
+    clauses += [(OF_MASTERS, (json.dumps(asked.masters),) * 2)] if asked.masters else []
     return clauses
 
 

@@ -458,6 +458,9 @@ class Store(TaskStore, Protocol):
     def failed_after(self, grid: int, seq: int, limit: int) -> list[tuple[int, int]]:
         """Return local jobs that have failed after a line of the journal: the number of the line, and n."""
 
+    def knows_origins(self) -> bool:
+        """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
+
     def has_queue_words(self) -> bool:
         """Tell whether the store has such words; one of an older format has none."""
 

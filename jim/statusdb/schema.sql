@@ -29,8 +29,10 @@ CREATE TABLE grid_job (
     door TEXT NOT NULL DEFAULT '',      -- in whose words its polls are answered; empty: an older version took it in
     version INTEGER NOT NULL DEFAULT 0, -- one more with each transaction that changes anything of the grid job
     room INTEGER,                       -- how many of its local jobs may be in the batch system; null: no limit of its own
-    realm TEXT NOT NULL DEFAULT ''      -- which files its sender may name, JSON; empty: whatever the account can read
+    realm TEXT NOT NULL DEFAULT '',     -- which files its sender may name, JSON; empty: whatever the account can read
+    came_from TEXT NOT NULL DEFAULT ''  -- the grid job G, or the local job G.n, whose work it does
 );
+CREATE INDEX grid_job_origin ON grid_job (CAST(came_from AS INTEGER)) WHERE came_from <> '';
 CREATE INDEX grid_job_by_step ON grid_job (step);
 CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
 

@@ -65,7 +65,7 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
     ) -> bool:
         """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
-        row = number, key, job_type, owner, created, now, splitter, nonce, door, realm
+        row = number, key, job_type, owner, created, now, splitter, nonce, door, realm, request.get("came_from") or ""
         with self.transaction():
             cursor = self.db.execute(rows.ADD_GRID_JOB, row)
             if cursor.rowcount:

@@ -96,6 +96,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "drawn": drawn,
         "narrowed": any(name != "limit" for name, _ in asked.given),
         "job": job,
+        "led_to": documents.led_to(view, job),
         "of_task": view.store.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
         "offered": offered(job, counts),

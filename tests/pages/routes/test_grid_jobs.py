@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from urllib.parse import quote
 
@@ -27,9 +28,11 @@ def test_grid_jobs_stand_newest_first_with_what_became_of_them(busy: Ground, per
     page = person.page("/jobs")
     assert page.ids() == ["4", "3", "2", "1"]
     second = next(row for row in page.rows if row and row[0].strip() == "2")
-    assert [" ".join(cell.split()) for cell in second][1:5] == ["executable", "alice", "failed", "finished"]
-    assert "failed: 2 of 5, 3 completed" in second[5]
-    assert second[7].strip() == "2 of 5 local jobs failed: exit 3: no space left on /scratch"
+    assert [" ".join(cell.split()) for cell in second][1:6] == ["–", "executable", "alice", "failed", "finished"]
+    assert "failed: 2 of 5, 3 completed" in second[6]
+    assert second[7].strip() == "1 h 30 min ago"
+    assert re.fullmatch(r"\d+ (min|h)", second[8].strip())
+    assert second[10].strip() == "2 of 5 local jobs failed: exit 3: no space left on /scratch"
     assert "4 grid jobs, newest first" in page.text
 
 
