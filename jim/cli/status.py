@@ -14,7 +14,7 @@ from jim.jobs import GridJob
 from jim.model import Step, without_command
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
-from jim.reading.names import age, name_of, took
+from jim.reading.names import age, names_of, took
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
@@ -53,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
-        names = {job.id: plain(name_of(job)) for job in jobs}
+        names = {grid: plain(name) for grid, name in names_of(view, jobs).items()}
         named, throttle = any(names.values()), Throttle(view)
         head = ("id", *(["name"] if named else []), "type", "status", "local jobs", "age", "took", "reason")
-        rows = (_row(view, job, throttle, [names[job.id]] if named else []) for job in jobs)
+        rows = (_row(view, job, throttle, [names.get(job.id, "")] if named else []) for job in jobs)
         table(head, rows, ("took", "age", "type"))
     elif not folded:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")

@@ -458,6 +458,9 @@ class Store(TaskStore, Protocol):
     def failed_after(self, grid: int, seq: int, limit: int) -> list[tuple[int, int]]:
         """Return local jobs that have failed after a line of the journal: the number of the line, and n."""
 
+    def names(self, grids: Sequence[int], longest: int) -> dict[int, tuple[object, object]]:
+        """Return the names and programs of grid jobs as their requests have them, unless these are longer."""
+
     def knows_origins(self) -> bool:
         """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
 

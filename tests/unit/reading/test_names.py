@@ -8,8 +8,10 @@ import pytest
 
 from jim.jobs import GridJob
 from jim.model import Step
-from jim.reading.names import LONGEST_PARSED, name_of, took
+from jim.reading.names import LONGEST_PARSED, name_of, names_of, took
 from jim.reading.quantities import largest
+from jim.reading.view import View
+from jim.statusdb.asked import GridJobsAsked
 from tests.cli_home import EVIL, EVIL_SHOWN
 
 
@@ -47,6 +49,18 @@ def test_only_a_finished_grid_job_has_taken_its_time(home):
     unfinished = job(home)
     assert took(unfinished) == ""
     assert took(unfinished._replace(step=Step.FINISHED, updated="2026-01-31T13:30:00.000Z")) == "2 h"
+
+
+def test_lists_that_read_no_requests_have_the_same_names(home):
+    job(home, executable="/home/me/bin/scan.py")
+    home.store.add_grid_job(10, "l", "me", "2026-01-31T11:00:00.000Z", {"job_type": "executable", "name": "mine"})
+    home.store.add_grid_job(11, "m", "me", "2026-01-31T11:00:00.000Z", {"job_type": "x", "executable": ["odd"]})
+    huge = {"job_type": "executable", "executable": "/x", "arguments": ["x" * LONGEST_PARSED]}
+    home.store.add_grid_job(12, "n", "me", "2026-01-31T11:00:00.000Z", huge)
+    page = home.store.grid_jobs_page(GridJobsAsked(), 9)
+    assert names_of(View(home.site, home.store), page) == {9: "scan.py", 10: "mine", 11: ""}
+    assert names_of(View(home.site, home.store), home.store.grid_jobs()) == {9: "scan.py", 10: "mine", 11: "", 12: ""}
+    assert home.out("list", "--type", "executable").count("scan.py") == 1
 
 
 def test_a_list_has_names_and_times_and_no_terminal_obeys_them(home):
