@@ -29,6 +29,8 @@ from jim.site import file as site_file
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
+    from jim.keeper.aging import Aging
+    from jim.keeper.answering import Answering
     from jim.keeper.keeper import Keeper
     from jim.keeper.rounds import Move, Rounds
 
@@ -147,8 +149,7 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
-    from jim.keeper.accounting import Accounting
+    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.fulfilling import Fulfilling
@@ -156,8 +157,8 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
     from jim.keeper.sending import Sending
-    from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
+    from jim.keeper.why_failed import WhyFailed
 
     return (
         of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
@@ -171,6 +172,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
+        of_grid_job(WhyFailed()),  # last words of failed local jobs, and inputs that are gone: for people only
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
         of_grid_job(answering := Answering()),  # puts outputs where gatekeepers take them; writes the answers to polls
         of_tasks(),  # plans, releases, hands in and follows what tasks want done
@@ -181,6 +183,18 @@ def moves() -> tuple[Move, ...]:
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
+        *_of_what_has_ended(aging, answering),
+    )
+
+
+def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
+    """Return the last of the moves: what is told and removed."""
+    from jim.keeper import telling
+    from jim.keeper.accounting import Accounting
+    from jim.keeper.rounds import of_site
+    from jim.keeper.validating import Validating
+
+    return (
         of_site(Validating()),  # has publications compared with grammars of their job types
         of_site(Accounting()),  # writes the accounting of attempts that have ended
         of_site(aging),  # removes finished grid jobs above the age limit, and those that people want removed

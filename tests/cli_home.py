@@ -16,7 +16,8 @@ PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 EVIL = "\x1b[2Jgone\x07 \x9b31m [bold]x[/] :smile:\u202e"
 EVIL_SHOWN = "\\x1b[2Jgone\\x07 \\x9b31m [bold]x[/] :smile:\\u202e"
 # What every record in JSON has, in this order.
-RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "herd", "counts", "reason", "witness", "seen"]
+RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "herd"]
+RECORD_NAMES += ["MasterJobId", "JobSplitType", "came_from", "counts", "reason", "witness", "seen"]
 RECORD_NAMES += ["age_s", "created", "updated"]
 
 

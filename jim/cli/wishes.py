@@ -11,6 +11,7 @@ from typing import Any
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.awaited import HELP, NOTHING_CHANGED, last_line, until_taken, what_became
+from jim.cli.bulk import say_refused, sorted_out
 from jim.cli.text import say
 from jim.doors.inbox import slices_of
 from jim.doors.target import Target
@@ -18,7 +19,7 @@ from jim.errors import BadRequest, require_line
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
-from jim.reading.effects import NEXT, Effect, effect, then
+from jim.reading.effects import NEXT, Effect, then
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
@@ -65,24 +66,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store the wishes; none if any target is unknown. Exit 3 if one changes nothing, as far as that is known."""
+    """Store the wishes; none if any target is unknown, but a cancel of many does what it can.
+
+    Exit 3 if one changes nothing, as far as that is known.
+    """
     verb, view = arguments.verb, look()
     more, waits = _more(arguments), bool(getattr(arguments, "wait", False))
-    targets = dict.fromkeys(_chosen(view, arguments) if verb in FOR_MANY else arguments.targets)
-    effects = [(target, effect(view, verb, target, more)) for target in targets]
+    chosen = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets
+    effects, refused = sorted_out(view, verb, chosen, more)
     left: dict[str, tuple[Path, int]] = {}  # wishes by their targets, and the last line of a journal before each
     for target, would in effects:
         if would.late and not waits:
             say(f"{target}: {would.late}; {verb} changes nothing")
             continue
-        words = would.late or _told(
-            view, verb, target, would
-        )  # first: what fails here must not look like a refusal of the wish
+        # First: what fails here must not look like a refusal of the wish.
+        words = would.late or _told(view, verb, target, would)
         last = last_line(view.store, slices_of(target)[0])
         left[target] = run_grid_job.wish(verb, target, **more), last
         say(f"{target}: {verb} requested: {words}")
     changed = _all_changed(verb, view.site.state, left) if waits else len(left) == len(effects)
-    return 0 if changed or verb in REPEATED else NOTHING_CHANGED
+    return say_refused(verb, refused) or (0 if changed or verb in REPEATED else NOTHING_CHANGED)
 
 
 def _all_changed(verb: str, state: Path, left: Mapping[str, tuple[Path, int]]) -> bool:

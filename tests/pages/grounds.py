@@ -75,8 +75,9 @@ class Ground:
         self.store: Store = open_store(state, self.clock, write=True)
 
     def beat(self, ago: int = 2) -> None:
-        """Let a keeper have beaten its heart."""
-        (self.site.state / "heartbeat").write_text(f"{self.clock.boot_id()} {int(self.clock.boot()) - ago}\n")
+        """Let a keeper have beaten its heart; one that has just done so beats on, however slow the test is."""
+        beat = int(self.clock.boot()) + (600 if ago <= 2 else -ago)
+        (self.site.state / "heartbeat").write_text(f"{self.clock.boot_id()} {beat}\n")
         (self.site.state / "keeper.lock").write_text(f"{os.getpid()}\n")
         self.store.set_fact("seen", text(time.time() - ago - 1))
 

@@ -128,6 +128,7 @@ READING = (
     {
         "jim.reading",
         "jim.doors.inbox",
+        "jim.doors.target",
         "jim.doors.untaken",
         "jim.work",
         "jim.request",
