@@ -54,7 +54,6 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "waits": [_wait(each) for each in waits or ()],
             }
         )
-    jobs = (*trouble, *newest.rows)
     return pages.html(
         view,
         "overview.html",
@@ -67,8 +66,8 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         waits=waits,
         newest=newest,
         hour=history.last_hour(view),
-        tallies=view.store.tallies([job.id for job in jobs]),
-        names=names_of(view, jobs) if g.role is not Role.SEE else {},
+        tallies=view.store.tallies([job.id for job in (*trouble, *newest.rows)]),
+        names=names_of(view, (*trouble, *newest.rows)) if g.role is not Role.SEE else {},
         days=TROUBLE_DAYS,
     )
 
