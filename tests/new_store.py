@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from jim.clock import Clock
+from jim.files import replace_durably
 from jim.statusdb.sqlite import Store
 
 
@@ -19,5 +20,5 @@ def _content() -> bytes:
 def make_new(file: Path) -> Path:
     """Make a status DB without a row, unless it is there; return its file."""
     if not file.exists():
-        file.write_bytes(_content())
+        replace_durably(file, _content(), 0o644)  # as SQLite does: power cuts find what a keeper would have left
     return file
