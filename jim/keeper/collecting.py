@@ -19,7 +19,7 @@ from jim.jobs import GridJob
 from jim.keeper import spoilt
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, JUDGED
-from jim.keeper.packing import SpoiltOutputs, completed_in, fill
+from jim.keeper.packing import LEAN, SpoiltOutputs, completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
@@ -126,7 +126,9 @@ def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[s
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": job.submissions}
+    before = (job.result or {}).get("submissions", 0)  # a tar without outputs delivers none
+    delivered = before if job.request.get("tar") == LEAN else job.submissions
+    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": delivered}
     counts |= {"lost": packed.lost} if packed.lost else {}
     return {"tar": str(own / RESULT / tar.name), "bytes": size, **counts, "beside": beside, "line": line}
 

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 from jim.errors import JimError
 from jim.evidence.exit_record import Output
 from jim.files import open_regular
-from jim.jobs import GridJob
+from jim.jobs import GridJob, Key
 from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
 from jim.keeper.earlier_tar import EarlierTar
 from jim.keeper.enclosed import Enclosure
@@ -64,10 +64,10 @@ def _said(claimed: Claimed, problem: Problem) -> str:
     return f"{what} {'is gone' if problem.gone else f'changed after it was verified: {problem.why}'}"
 
 
-def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out: Container[int] = ()) -> Packed:
+def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out: Container[Key] = ()) -> Packed:
     """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all.
 
-    Raise `SpoiltOutputs` if outputs are not what was verified, except those of the local jobs `left_out`.
+    Raise `SpoiltOutputs` if outputs are not what was verified, except those of the attempts `left_out`.
     """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
@@ -141,7 +141,7 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
 class Outputs:
     """Adds the outputs of completed local jobs to a tar; once any are spoilt, there is no tar: then it finds all."""
 
-    def __init__(self, tar: Tar, naming: Naming, earlier: EarlierTar, left_out: Container[int]) -> None:
+    def __init__(self, tar: Tar, naming: Naming, earlier: EarlierTar, left_out: Container[Key]) -> None:
         self._tar, self._naming, self._earlier, self._left_out = tar, naming, earlier, left_out
         self.of, self.lost = 0, 0  # local jobs; those of them that are left out and lack outputs
         self.spoilt: list[tuple[Claimed, Problem]] = []
@@ -156,7 +156,7 @@ class Outputs:
             except UnlikeVerified as error:
                 # Where the second look finds nothing, the file server flaps.
                 problem = problem_of(claimed) or Problem("", f"{error}, and no longer", passes=True)
-        elif not lean and claimed.n not in self._left_out and (problem := problem_of(claimed)):
+        elif not lean and claimed.key not in self._left_out and (problem := problem_of(claimed)):
             renamed = self._renamed(claimed)
             if all(self._earlier.has(_member(claimed, each, renamed), each) for each in claimed.record.files):
                 problem = None
@@ -178,7 +178,7 @@ class Outputs:
             except UnlikeVerified as error:
                 if self._earlier.add(self._tar, name, output):
                     continue
-                if claimed.n not in self._left_out:
+                if claimed.key not in self._left_out:
                     raise
                 lost.append(f"{output.name}: {error}")
         self.lost += bool(lost)
