@@ -101,6 +101,17 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
     with suppress(FileExistsError):
         own.mkdir(mode=0o700)
+    try:
+        return _gather_in(keeper, job, own)
+    except SpoiltOutputs:  # the directory may be away; an empty one in its place would keep it from coming back
+        with suppress(OSError):
+            (own / RESULT).rmdir()
+            own.rmdir()
+        raise
+
+
+def _gather_in(keeper: Keeper, job: GridJob, own: Path) -> Mapping[str, Any]:
+    """Open the directory of the result, whatever stands in its place, and gather into it."""
     with held(own) as here:
         if (here / RESULT).is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
             (here / RESULT).unlink()
@@ -117,7 +128,11 @@ def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[s
     with closing(keeper.store.reader()) as store:
         temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
         with temporary.open("xb") as file:
-            packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
+            try:
+                packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
+            except SpoiltOutputs:
+                temporary.unlink()
+                raise
             file.flush()
             os.fsync(file.fileno())
         line = _let_handler_collect(keeper, job, store, own, place) if packed.completed else ""

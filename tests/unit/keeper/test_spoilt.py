@@ -330,6 +330,20 @@ def test_a_directory_that_is_away_costs_no_attempt(world):
     assert len(world.batch.ledger) == 3
 
 
+def test_the_directory_of_a_grid_job_that_is_away_can_come_back(world):
+    """JIM itself leaves nothing in its place."""
+    grid = done(world, 3)
+    world.keeper.workers.wait(("collect", grid), 5.0)
+    world.until(lambda: world.store.counts(grid) == {State.COMPLETED: 3}, seconds=0.0)
+    place = world.site.work / str(grid)
+    away = place.rename(place.with_name("elsewhere"))
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    away.rename(place)
+    tar = tar_of(world, grid)
+    assert [tar[f"1.{n}/dat"] for n in range(3)] == [b"data"] * 3
+    assert len(world.batch.ledger) == 3
+
+
 def test_a_directory_that_was_removed_is_tried_again_if_a_person_says_so(world):
     grid = done(world, 3)
     shutil.rmtree(run_of(world, grid, 1))
