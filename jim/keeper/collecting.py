@@ -105,8 +105,9 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
         return _gather_in(keeper, job, own)
     except SpoiltOutputs:  # the directory may be away; an empty one in its place would keep it from coming back
         with suppress(OSError):
-            (own / RESULT).rmdir()
-            own.rmdir()
+            if [each.name for each in own.iterdir()] == [RESULT]:
+                (own / RESULT).rmdir()
+                own.rmdir()
         raise
 
 
