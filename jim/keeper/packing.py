@@ -9,7 +9,6 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import starmap
-from operator import ne
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
@@ -26,7 +25,7 @@ from jim.keeper.unfinished import Unfinished, as_own
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
-from jim.workdir.tar import Tar
+from jim.workdir.tar import Tar, headers
 from jim.workdir.verified import BLOCK, is_executable, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
@@ -124,14 +123,15 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
     """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
     try:
-        with os.fdopen(open_regular(tar), "rb") as file, tarfile.open(fileobj=file, mode="r:") as members:
-            first = members.next()
-            told = members.extractfile(first) if first and first.name == SUMMARY else None
-            if first is None or told is None:
+        with os.fdopen(open_regular(tar), "rb") as file:
+            first, _ = next(headers(file), (None, 0))
+            if first is None or first.name != SUMMARY or not first.isreg():
                 return True
             with _summary(job, store, tar.parent) as summary:
-                differs = first.size != summary.seek(0, os.SEEK_END)
-                return differs or any(starmap(ne, zip(_blocks(told), _blocks(summary), strict=True)))
+                if first.size != summary.seek(0, os.SEEK_END):
+                    return True
+                file.seek(first.offset_data)
+                return any(file.read(len(block)) != block for block in _blocks(summary))
     except FileNotFoundError:  # no outputs are left to make the tar of
         return False
     except tarfile.TarError:
