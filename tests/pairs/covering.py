@@ -20,12 +20,13 @@ def cover(
     factors: Mapping[str, Sequence[str]],
     excluded: Callable[[Row], bool],
     beginnings: Sequence[Row] = ({},),
+    most: int = 10_000,
 ) -> list[Row]:
-    """Return the rows; each begins with one of the beginnings, whose factors are none of the others."""
+    """Return at most so many rows; each begins with one of the beginnings, whose factors are none of the others."""
     chance = random.Random(54)
     pending = _possible(factors, excluded, beginnings)
     rows: list[Row] = []
-    while pending:
+    while pending and len(rows) < most:
         tried = (_row(factors, excluded, beginnings, pending, chance) for _ in range(TRIES))
         best = max(tried, key=lambda row: sum(pair in pending for pair in pairs_of(row)))
         pending -= set(pairs_of(best))
@@ -51,5 +52,7 @@ def _row(factors, excluded, beginnings, pending, chance) -> Row:
     for name in names:
         possible = [level for level in factors[name] if not excluded(row | {name: level})]
         chance.shuffle(possible)
-        row[name] = max(possible, key=lambda level: sum(frozenset({(name, level), each}) in pending for each in row.items()))
+        row[name] = max(
+            possible, key=lambda level: sum(frozenset({(name, level), each}) in pending for each in row.items())
+        )
     return row

@@ -64,10 +64,10 @@ OTHER: Mapping[str, tuple[Mapping[str, Any], Sequence[str]]] = {
     "Parametric": (
         {
             "splitter": "Parametric",
-            "splitter_parameters": {"Parameters": 3, "ParameterStart": 1, "ParameterStep": 0.5},
+            "splitter_parameters": {"Parameters": 3, "ParameterStart": 1.25, "ParameterStep": 0.25},
             "arguments": ["at", "$Parameter"],
         },
-        ["at 1", "at 1.5", "at 2"],
+        ["at 1.25", "at 1.5", "at 1.75"],
     ),
     "ParametricJDL": (
         {
@@ -132,7 +132,8 @@ def excluded(row: Row) -> bool:
         return True
     if work in NO_PROGRAM and any(row.get(name) == level for name, level in ONLY_PROGRAMS.items()):
         return True
-    return row.get("door") == "gram" and row.get("token") == "yes"  # GRAM hands over no token: REFUSED
+    # GRAM hands over no token, and has streams of its own.
+    return row.get("door") == "gram" and (row.get("token") == "yes" or row.get("names") == "own")
 
 
 def pieces(row: Row) -> list[str]:
@@ -178,6 +179,33 @@ CHANGES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("memory", "yes"): {"memory_mb": 500},
     ("test", "yes"): {"test": "yes"},
     ("keep_going", "yes"): {"keep_going": True},
+}
+
+
+# What can never be: its attributes, and the words of the refusal.
+DIRECTORY = {"splitter": "5", "directory": "/tmp"}
+REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "gpus": ({"gpus": 1}, "gpus: 1: the batch system local cannot be asked for gpus"),
+    "constraint": ({"constraint": "el9"}, "constraint: 'el9': the batch system local cannot be asked for constraint"),
+    "licences": ({"licences": "m:1"}, "licences: 'm:1': the batch system local cannot be asked for licences"),
+    "options": ({"batch_options": ["--x"]}, "batch_options: '--x': this site allows none (batch.allowed_options)"),
+    "two sources": (
+        {"splitter": "FileBased", "dataset": "raw-1", "input_files": FILES},
+        "dataset: a request may have either this attribute or input_files, not both",
+    ),
+    "no splitter": ({"dataset": "raw-1"}, "dataset: needs a splitter; none is given"),
+    "no files": ({"splitter": "FileBased"}, "input_files: FileBased splits input files, but the request has none"),
+    "no producers": (
+        {"splitter": "WMBSMergeBySize", "input_files": FILES},
+        "splitter: WMBSMergeBySize makes no local job of this request",
+    ),
+    "one directory": (DIRECTORY, "goes only with one local job, because several would write the same files"),
+    "early warning": (
+        {"wall_seconds": 40, "warn_seconds": 40},
+        "warn_seconds: 40 s before a time limit that is only 40 s long",
+    ),
+    "outputs": ({"outputs": ["../x"]}, "'../x' must be a name or pattern inside the payload's directory"),
+    "event": ({"job_type": "pairsite.counting", "events": 0}, "events: expected at least 1"),
 }
 
 

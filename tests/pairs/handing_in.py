@@ -83,7 +83,10 @@ class Doors:
     def _arc(self, own: Path, asked: dict[str, Any]) -> tuple[int, str, str]:
         lines = {"directory": str(own), "controldir": str(own), "gridid": own.name}
         lines |= {"stdout": f"{own}/out", "stderr": f"{own}/err"}
-        lines |= {f"arg_{n}": word for n, word in enumerate([asked.get("executable", "/bin/true"), *asked.get("arguments", ())])}
+        lines |= {
+            f"arg_{n}": word
+            for n, word in enumerate([asked.get("executable", "/bin/true"), *asked.get("arguments", ())])
+        }
         ours = {f"JIM_{name.upper()}": as_text(value) for name, value in asked.items() if name not in NATIVE}
         ours |= {"JIM_JOB_TYPE": asked["job_type"]}
         ours |= {"JIM_TOKEN": bring(asked["token"], own)} if "token" in asked else {}

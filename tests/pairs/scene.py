@@ -107,7 +107,15 @@ class Scene:
 
     def _furnish(self) -> None:
         here = self.here
-        for name in ("own/pairsite", "tools", "scratch", "directory", "more", "catalogue/datasets", "catalogue/requests"):
+        for name in (
+            "own/pairsite",
+            "tools",
+            "scratch",
+            "directory",
+            "more",
+            "catalogue/datasets",
+            "catalogue/requests",
+        ):
             (here / name).mkdir(parents=True)
         for name, text in (("steps", STEPS), ("counting", COUNTING), ("nights", NIGHTS)):
             (here / f"own/pairsite/{name}.py").write_text(text)
@@ -143,7 +151,11 @@ class Scene:
             "keep": {"idle_seconds": 600},
         }
         payload = settings["payload"]
-        payload |= {"image": f"{here}/container.image", "container": [f"{here}/container", "exec"]} if "container" in has else {}
+        payload |= (
+            {"image": f"{here}/container.image", "container": [f"{here}/container", "exec"]}
+            if "container" in has
+            else {}
+        )
         payload |= {"scratch": f"{here}/scratch"} if "scratch" in has else {}
         payload |= {"setup": f"{here}/setup.sh"} if "setup" in has else {}
         payload |= {"environment": ["LANG"]} if self.site["variables"] == "few" else {}
@@ -173,13 +185,18 @@ class Scene:
         with suppress(OSError, ValueError):
             os.kill(int((self.state / "batch/daemon.pid").read_text()), signal.SIGTERM)
 
-    def hand_in(self, row: Row, name: str) -> None:
-        """Hand in the request of a row, perhaps twice, and leave a wish."""
-        row = self.site | row
+    def asked(self, row: Row, name: str) -> dict[str, Any]:
+        """Return the attributes of the request of a row; its files are those of this site."""
         asked = features.request(row, str(self.here)) | {"key": name}
         asked |= {each: f"{self.here}/{each}" for each in ("proxy", "token", "directory") if row[each] == "yes"}
         asked |= {"inputs": [f"{self.here}/one.txt", f"{self.here}/more"]} if row["inputs"] == "yes" else {}
         asked |= {"stdin": f"{self.here}/read.txt"} if row["stdin"] == "yes" else {}
+        return asked
+
+    def hand_in(self, row: Row, name: str) -> None:
+        """Hand in the request of a row, perhaps twice, and leave a wish."""
+        row = self.site | row
+        asked = self.asked(row, name)
         answer = self.doors.hand_in(row["door"], name, asked)
         if answer.number and row["repeat"] == "yes":
             again = self.doors.hand_in(row["door"], name, asked)
@@ -238,7 +255,10 @@ class Scene:
         if not FINAL.search(told := self.answer(answer.number)):
             return [f"never ended: {told!r}"]
         faults = [*ledger_faults(row, lines)]
-        code, good = (5 if len(features.pieces(row)) == 1 and row["work"] not in features.NO_PROGRAM else 1), row["end"] == "good"
+        code, good = (
+            (5 if len(features.pieces(row)) == 1 and row["work"] not in features.NO_PROGRAM else 1),
+            row["end"] == "good",
+        )
         expected = {
             "arc": b"ended 0 " if good else b"ended %d " % code,
             "condor": b"JobStatus=4;ExitCode=%d;" % (0 if good else code),

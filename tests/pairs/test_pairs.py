@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from tests.pairs import features
-from tests.pairs.covering import cover
+from tests.pairs.covering import Row, cover, pairs_of
 from tests.pairs.scene import Scene
 
-SITES = cover(features.OF_SITES, lambda row: False)
+SITES = cover(features.OF_SITES, lambda _: False)
+PLAIN = {name: levels[0] for name, levels in features.OF_SITES.items()}
+RICH = {name: levels[-1] for name, levels in features.OF_SITES.items()} | {"steps": "around"}
+QUICK = 7
 
 
-def rows():
-    return cover(features.FACTORS, features.excluded, SITES)
-
-
-def run(here, site, rows_of_site):
+def run(here: Path, site: Row, rows: Sequence[Row]) -> None:
+    """Hand in all requests at a site, and judge what became of them."""
     with Scene(here, site) as scene:
         with ThreadPoolExecutor(2) as several:
-            list(several.map(scene.hand_in, rows_of_site, [f"k{n}" for n in range(len(rows_of_site))]))
+            list(several.map(scene.hand_in, rows, [f"k{n}" for n in range(len(rows))]))
         scene.await_ends()
         if faults := scene.faults():
             pytest.fail("\n".join(faults), pytrace=False)
 
 
+def test_the_richest_pairs_of_features(tmp_path: Path) -> None:
+    rows = cover(features.FACTORS, features.excluded, [RICH], QUICK)
+    assert frozenset({("steps", "around"), ("input", "dataset")}) in {pair for row in rows for pair in pairs_of(row)}
+    run(tmp_path, RICH, rows)
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("number", range(len(SITES)))
-def test_all_pairs_of_features(number, tmp_path):
+def test_all_pairs_of_features(number: int, tmp_path: Path) -> None:
     site = SITES[number]
-    of_site = [row for row in rows() if all(row[name] == level for name, level in site.items())]
-    run(tmp_path, site, [{name: row[name] for name in features.FACTORS} for row in of_site])
+    rows = cover(features.FACTORS, features.excluded, SITES)
+    run(tmp_path, site, [row for row in rows if site.items() <= row.items()])
+
+
+@pytest.mark.torture
+def test_what_can_never_be_is_refused_whatever_else_is_asked(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, PLAIN)
+    names = ("door", "retry", "recovery", "proxy", "token", "inputs", "tar", "memory", "test", "keep_going", "end")
+    factors = {"asks": [*features.REFUSED], **{name: features.FACTORS[name] for name in names}}
+    usual = {name: levels[0] for name, levels in features.FACTORS.items()}
+    for number, row in enumerate(cover(factors, features.excluded)):
+        attributes, words = features.REFUSED[row["asks"]]
+        asked = scene.asked(PLAIN | usual | row, f"k{number}") | attributes
+        answer = scene.doors.hand_in(row["door"], f"k{number}", asked)
+        assert (answer.code, answer.number) == (2, None), (row, answer)
+        assert words in answer.err, (row, answer)
+        assert "Traceback" not in answer.err
+    left = [path for name in ("inbox", "keys", "answers", "work") for path in (scene.state / name).rglob("*")]
+    assert [path for path in left if path.is_file()] == []
