@@ -169,7 +169,7 @@ def request(row: Row, here: str) -> dict[str, Any]:
 CHANGES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("input", "files"): {"input_files": FILES},
     ("input", "dataset"): {"dataset": "raw-1"},
-    ("retry", "rule"): {"retry": [{"when": "exit 3", "times": 2, "delay": "PT0S"}]},
+    ("retry", "rule"): {"retry": [{"when": "exit 3", "times": 2, "delay": "PT0S", "change": {"cores": 2}}]},
     ("time", "limit"): {"wall_seconds": 40},
     ("time", "warned"): {"wall_seconds": 40, "warn_seconds": 39},
     ("names", "own"): {"stdout": "said", "stderr": "complained"},

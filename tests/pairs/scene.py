@@ -34,7 +34,7 @@ def add(request):
 
 
 def each(request):
-    kind = "split" if request["splitter"] else "whole"
+    kind = "split" if request.get("splitter") else "whole"
     return request | {"environment": (request["environment"] or {}) | {"OF_EACH": kind}}
 '''
 COUNTING = '''"""Count events."""
@@ -234,8 +234,8 @@ class Scene:
         lines = [line.split("\t") for line in (self.here / "ledger").read_text().splitlines()]
         every = self.early + [
             f"{fault}\n    {self.doors_of(row)}, grid job {answer.number}"
-            for row, _, answer in self.handed
-            for fault in self._faults_of(row, answer, [line for line in lines if line[1] == str(answer.number)])
+            for row, name, answer in self.handed
+            for fault in self._faults_of(row, name, answer, [line for line in lines if line[1] == str(answer.number)])
         ]
         log = (self.state / "keeper.log").read_text() if (self.state / "keeper.log").exists() else ""
         every += ["the keeper has ended"] if self.keeper.poll() is not None else []
@@ -247,7 +247,7 @@ class Scene:
         factors = features.FACTORS | features.OF_SITES
         return " ".join(f"{name}={level}" for name, level in row.items() if level != factors[name][0])
 
-    def _faults_of(self, row: Row, answer: Answer, lines: Sequence[Sequence[str]]) -> list[str]:
+    def _faults_of(self, row: Row, name: str, answer: Answer, lines: Sequence[Sequence[str]]) -> list[str]:
         if "Traceback" in answer.err or answer.code == 70:
             return [f"the door is broken: {answer}"]
         if answer.number is None:
@@ -255,16 +255,27 @@ class Scene:
         if not FINAL.search(told := self.answer(answer.number)):
             return [f"never ended: {told!r}"]
         faults = [*ledger_faults(row, lines)]
-        code, good = (
-            (5 if len(features.pieces(row)) == 1 and row["work"] not in features.NO_PROGRAM else 1),
-            row["end"] == "good",
-        )
+        code, good = 5 if len(features.pieces(row)) == 1 else 1, row["end"] == "good"
         expected = {
             "arc": b"ended 0 " if good else b"ended %d " % code,
             "condor": b"JobStatus=4;ExitCode=%d;" % (0 if good else code),
         }.get(row["door"], b"GRAM_SCRIPT_JOB_STATE:8" if good else b"GRAM_SCRIPT_ERROR:17")
         faults += [] if expected in told else [f"the poll tells {told!r}, not {expected!r}"]
-        return faults + self._tar_faults(row, answer.number)
+        return faults + self._tar_faults(row, answer.number) + self._place_faults(row, name, answer.number)
+
+    def _place_faults(self, row: Row, name: str, number: int) -> list[str]:
+        """Return what is wrong with stdout and stderr, where ARC and HTCondor-CE take them from."""
+        if row["door"] not in ("arc", "condor"):
+            return []
+        own, pieces = self.here / name, features.pieces(row)
+        attempt = len(features.first_ends(row)) + 1
+        out = "".join(f"piece {piece}\n" for piece in pieces).encode()
+        expected = {"out": out, "err": b"attempt %d\n" % attempt * len(pieces)}
+        if row["work"] != "one" and (row["outputs"] != "none" or row["work"] in features.NO_PROGRAM):
+            tar = (self.state / f"work/{number}/result/{number}.tar").read_bytes()
+            expected = {"out": tar} if row["door"] == "condor" else {}
+        found = {each: (own / each).read_bytes() if (own / each).exists() else None for each in expected}
+        return [f"in its place: {str(found)[:500]}\n    not {str(expected)[:500]}"] if found != expected else []
 
     def _tar_faults(self, row: Row, number: int) -> list[str]:
         try:
