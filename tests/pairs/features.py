@@ -81,6 +81,7 @@ OTHER: Mapping[str, tuple[Mapping[str, Any], Sequence[str]]] = {
     "request_id": ({"job_type": "pairsite.counting", "request_id": "r25", "events_per_job": 10}, EVENTS),
 }
 NO_PROGRAM = {"events", "request_id"}
+GATEKEEPERS = {"gram", "arc", "condor"}
 ONLY_PROGRAMS = {"stdin": "yes", "directory": "yes", "names": "own"}
 
 # What a request may have; the first level is: without it.
@@ -105,6 +106,7 @@ FACTORS: Mapping[str, Sequence[str]] = {
     "repeat": ["no", "yes"],
     "wish": ["none", "priority", "suspend", "edit"],
     "end": ["good", "fails"],
+    "after": ["none", "copy", "recover"],
 }
 # What a site may have.
 OF_SITES: Mapping[str, Sequence[str]] = {
@@ -132,8 +134,16 @@ def excluded(row: Row) -> bool:
         return True
     if work in NO_PROGRAM and any(row.get(name) == level for name, level in ONLY_PROGRAMS.items()):
         return True
-    # GRAM hands over no token, and has streams of its own.
-    return row.get("door") == "gram" and (row.get("token") == "yes" or row.get("names") == "own")
+    if row.get("after") == "recover" and (work or "FileBased") not in SPLITTERS:
+        return True
+    # Only of what has failed anything is left to do.
+    without_rest = {"end": "good", "input": "none", "directory": "yes"}
+    if row.get("after") == "recover" and any(row.get(name) == level for name, level in without_rest.items()):
+        return True
+    # A gatekeeper has streams of its own, and GRAM hands over no token.
+    if row.get("door") in GATEKEEPERS and row.get("names") == "own":
+        return True
+    return row.get("door") == "gram" and row.get("token") == "yes"
 
 
 def pieces(row: Row) -> list[str]:
@@ -205,7 +215,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
         "warn_seconds: 40 s before a time limit that is only 40 s long",
     ),
     "outputs": ({"outputs": ["../x"]}, "'../x' must be a name or pattern inside the payload's directory"),
-    "event": ({"job_type": "pairsite.counting", "events": 0}, "events: expected at least 1"),
+    "no attempt": ({"retry": [{"when": "exit 3", "times": 0}]}, "retry"),
 }
 
 

@@ -97,6 +97,7 @@ class Scene:
     def __init__(self, here: Path, site: Row) -> None:
         self.here, self.site, self.state = here, site, here / "state"
         self.doors = Doors(here, self.state)
+        self.again: list[tuple[Row, Answer, Answer]] = []
         self.early: list[str] = []
         self.handed: list[tuple[Row, str, Answer]] = []
         self._furnish()
@@ -217,9 +218,21 @@ class Scene:
             late = "already sent" in err or "has ended" in err
             self.early += [f"{each}: {err}    {self.doors_of(row)}"] * (code != 0 and not late)
 
+    def hand_in_again(self) -> None:
+        """Hand in what the people's verbs make of the grid jobs that have ended: the work of their first local job."""
+        for row, name, answer in [each for each in self.handed if each[2].number and each[0]["after"] != "none"]:
+            target = f"{answer.number}.0" if row["after"] == "copy" else answer.number
+            code, out, err = self.doors.call("jim", row["after"], target)
+            if code or "Traceback" in err:
+                self.early.append(f"jim {row['after']} {target}: {err}    {self.doors_of(row)}")
+                continue
+            again = self.doors.hand_in("people", f"again-{name}", json.loads(out))
+            self.again.append((row, answer, again))
+
     def await_ends(self) -> None:
         """Wait until the answer of each grid job is final."""
-        pending = [answer.number for _, _, answer in self.handed if answer.number]
+        every = [*(answer for _, _, answer in self.handed), *(again for _, _, again in self.again)]
+        pending = [answer.number for answer in every if answer.number]
         end = time.monotonic() + LONGEST
         while pending and time.monotonic() < end and self.keeper.poll() is None:
             pending = [each for each in pending if not FINAL.search(self.answer(each))]
@@ -236,6 +249,11 @@ class Scene:
             f"{fault}\n    {self.doors_of(row)}, grid job {answer.number}"
             for row, name, answer in self.handed
             for fault in self._faults_of(row, name, answer, [line for line in lines if line[1] == str(answer.number)])
+        ]
+        every += [
+            f"{row['after']} of {answer.number}: {fault}\n    {self.doors_of(row)}, grid job {again.number}"
+            for row, answer, again in self.again
+            for fault in self._faults_of_again(row, again, [line for line in lines if line[1] == str(again.number)])
         ]
         log = (self.state / "keeper.log").read_text() if (self.state / "keeper.log").exists() else ""
         every += ["the keeper has ended"] if self.keeper.poll() is not None else []
@@ -263,6 +281,13 @@ class Scene:
         faults += [] if expected in told else [f"the poll tells {told!r}, not {expected!r}"]
         return faults + self._tar_faults(row, answer.number) + self._place_faults(row, name, answer.number)
 
+    def _faults_of_again(self, row: Row, again: Answer, lines: Sequence[Sequence[str]]) -> list[str]:
+        if again.number is None:
+            return [f"refused: {again}"]
+        if not FINAL.search(told := self.answer(again.number)):
+            return [f"never ended: {told!r}"]
+        return ledger_faults(row, lines, features.pieces(row)[:1])
+
     def _place_faults(self, row: Row, name: str, number: int) -> list[str]:
         """Return what is wrong with stdout and stderr, where ARC and HTCondor-CE take them from."""
         if row["door"] not in ("arc", "condor"):
@@ -271,9 +296,11 @@ class Scene:
         attempt = len(features.first_ends(row)) + 1
         out = "".join(f"piece {piece}\n" for piece in pieces).encode()
         expected = {"out": out, "err": b"attempt %d\n" % attempt * len(pieces)}
-        if row["work"] != "one" and (row["outputs"] != "none" or row["work"] in features.NO_PROGRAM):
-            tar = (self.state / f"work/{number}/result/{number}.tar").read_bytes()
-            expected = {"out": tar} if row["door"] == "condor" else {}
+        alone = len(pieces) == 1 and row["work"] not in features.NO_PROGRAM
+        if not alone and row["door"] == "condor":
+            expected["out"] = (self.state / f"work/{number}/result/{number}.tar").read_bytes()
+        if row["work"] in features.NO_PROGRAM:
+            expected = {"out": expected["out"]} if row["door"] == "condor" else {}
         found = {each: (own / each).read_bytes() if (own / each).exists() else None for each in expected}
         return [f"in its place: {str(found)[:500]}\n    not {str(expected)[:500]}"] if found != expected else []
 
@@ -287,7 +314,8 @@ class Scene:
         expected = {}
         for n, piece in enumerate(features.pieces(row)):
             failed = n == 0 and row["end"] == "fails"
-            if row["tar"] == "summary" and not failed:
+            fetched = row["door"] in features.GATEKEEPERS and row["work"] not in features.NO_PROGRAM
+            if row["tar"] == "summary" and not failed and not fetched:
                 continue
             for name in features.left_by(row, failed):
                 content = f"{attempt} {name}\n"
@@ -298,16 +326,16 @@ class Scene:
         return [] if found == expected else [f"the tar has {found}\n    not {expected}"]
 
 
-def ledger_faults(row: Row, lines: Sequence[Sequence[str]]) -> list[str]:
+def ledger_faults(row: Row, lines: Sequence[Sequence[str]], of: Sequence[str] = ()) -> list[str]:
     """Return what the payloads have written down and should not, or the other way round."""
-    pieces, last = features.pieces(row), len(features.first_ends(row)) + 1
+    pieces, last = of or features.pieces(row), len(features.first_ends(row)) + 1
     begun = Counter((int(n), int(attempt), piece) for verb, _, n, attempt, piece, _ in lines if verb == "begun")
     done = Counter((int(n), int(attempt), piece) for verb, _, n, attempt, piece, _ in lines if verb == "done")
     must_begin = Counter((n, k, piece) for n, piece in enumerate(pieces) for k in range(1, last + 1))
     must_end = Counter((n, last, piece) for n, piece in enumerate(pieces) if n or row["end"] == "good")
     faults = [f"begun: {sorted(begun.items())}\n    not {sorted(must_begin)}"] if begun != must_begin else []
     faults += [f"done: {sorted(done.items())}\n    not {sorted(must_end)}"] if done != must_end else []
-    must_see = features.seen_by(row)
+    must_see = {} if of else features.seen_by(row)
     for *_, attempt, _, seen in lines:
         sees = dict(re.findall(r"(\w+)=(.*?)(?= \w+=|$)", seen))
         sees["proxy"] = sees["proxy"].partition(" ")[0]

@@ -24,6 +24,8 @@ def run(here: Path, site: Row, rows: Sequence[Row]) -> None:
         with ThreadPoolExecutor(2) as several:
             list(several.map(scene.hand_in, rows, [f"k{n}" for n in range(len(rows))]))
         scene.await_ends()
+        scene.hand_in_again()
+        scene.await_ends()
         if faults := scene.faults():
             pytest.fail("\n".join(faults), pytrace=False)
 
