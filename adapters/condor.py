@@ -88,7 +88,7 @@ class Condor(DeclaredAdapter):
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^{id}\.0 - \1\.[0-9]+\n\Z"
-    listing = ("-constraint", "JimMark =!= undefined", "-json", "-attributes", TOLD)
+    listing = ("-constraint", "JimMark =!= undefined", "-json", "-attributes", f"{TOLD},LastRejMatchReason")
     finding = ("-constraint", 'JimMark == "{mark}"', "-json", "-attributes", TOLD)
     pinging, changing = ("-totals",), CHANGES
     histories = ("condor_history", "event_log")
@@ -104,7 +104,7 @@ class Condor(DeclaredAdapter):
         ]
 
     def parse_query(self, answer: Answer) -> Listing:
-        return read(answer, self.output(answer), _queued)
+        return _all_told(read(answer, self.output(answer), _queued))
 
     def names(self, ids: Ids) -> list[str]:
         return [f"{id_}.{index - 1}" if index else id_ for id_, index in ids]
@@ -162,7 +162,20 @@ def _literal(value: str) -> str:
 def _queued(job: Mapping[str, Any]) -> Observation:
     word = job["JobStatus"]
     reason = job.get("HoldReason") or "" if word == HELD else ""
-    return Observation(STATES.get(word, State.UNKNOWN), job.get("JimMark", ""), reason=reason, word=str(word))
+    waits = str(job.get("LastRejMatchReason") or "") if word == IDLE else ""
+    state = STATES.get(word, State.UNKNOWN)
+    return Observation(state, job.get("JimMark", ""), reason=reason, word=str(word), waits=waits)
+
+
+def _all_told(listing: Listing) -> Listing:
+    """Say of all idle jobs of a cluster what the negotiator says of one: they are alike, so it looks at one alone."""
+    words = {id_: seen.waits for (id_, _), seen in listing.items() if seen.waits}
+    if not words:
+        return listing
+    return {
+        key: seen._replace(waits=words[key[0]]) if seen.state is State.SUBMITTED and key[0] in words else seen
+        for key, seen in listing.items()
+    }
 
 
 def exited(mark: str, code: int | None, signal: int | None, word: str) -> Observation:

@@ -1,4 +1,11 @@
-"""LSF 10.1, with listings in JSON: bsub, bjobs, bkill, bstop, bresume."""
+"""LSF 10.1, with listings in JSON: bsub, bjobs, bkill, bstop, bresume.
+
+A bjobs that knows the field `pend_reason` also says why jobs wait. One that does not know it lists nothing at all, so a
+site asks for it by giving the fields itself:
+
+    [batch.commands]
+    query = ["bjobs", "-o", "jobid jobindex stat exit_code exit_reason job_name pend_reason"]
+"""
 
 from __future__ import annotations
 
@@ -84,6 +91,10 @@ class Lsf(DeclaredAdapter):
             shlex.quote(batch.script),
         ]
 
+    def query_command(self) -> list[str]:
+        own = self.commands["query"]
+        return [*own, *(word for word in self.listing if word not in FIELDS[:2] or "-o" not in own)]
+
     def parse_query(self, answer: Answer) -> Listing:
         ended = answer.code is not None and answer.code >= 0
         none = ended and not answer.out and self.says(NONE_FOUND, answer.err.strip())
@@ -115,7 +126,8 @@ def _observation(record: Mapping[str, str]) -> tuple[tuple[str, int], Observatio
     word, index = record["STAT"], int(record["JOBINDEX"].strip("-") or 0) or 1
     state = STATES.get(word, State.UNKNOWN)
     mark, reason = record["JOB_NAME"].removesuffix(f"[{index}]"), record["EXIT_REASON"].strip("-")
-    seen = Observation(state, mark, reason=reason, word=word)
+    waits = record.get("PEND_REASON", "").strip("-") if state is State.SUBMITTED else ""
+    seen = Observation(state, mark, reason=reason, word=word, waits=waits)
     if state is State.COMPLETED:
         seen = seen._replace(code=0)
     elif state.final:

@@ -175,9 +175,9 @@ class Pbs(DeclaredAdapter):
 def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -> Observation:
     state, status = STATES.get(word, State.UNKNOWN), int(job.get("exit_status", 0))
     if state is not State.FAILED:
-        comment = job.get("comment", "")
-        never = state is State.SUBMITTED and comment.startswith("Can Never Run")
-        return Observation(state, mark, reason=comment if never else "", word=word)
+        comment = job.get("comment", "") if state is State.SUBMITTED else ""  # else it says since when the job runs
+        never = comment.startswith("Can Never Run")
+        return Observation(state, mark, reason=comment if never else "", word=word, waits="" if never else comment)
     if "exit_status" not in job:
         return Observation(state, mark, reason=job.get("comment", ""), word=word)
     if status < 0:

@@ -133,6 +133,7 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     word, reason = line["word"], line["reason"].replace("None", "")
     state = STATES.get(word, State.UNKNOWN)
     code = signal = None
+    waits = ""
     if word in NOT_EXITED:
         state, reason = NOT_EXITED[word]
     elif state.final:
@@ -144,10 +145,10 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
         reason = reason if code is signal is None else ""
     elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
-    elif state is State.SUBMITTED:
-        reason = reason if messages.WAITS_FOR_EVER.fullmatch(reason) else ""  # otherwise it waits for others to end
+    elif state is State.SUBMITTED and not messages.WAITS_FOR_EVER.fullmatch(reason):
+        reason, waits = "", reason  # it waits for others to end
     key = line["id"], int(line["index"] or 1)
-    return key, Observation(state, line["name"], code, signal, reason, word)
+    return key, Observation(state, line["name"], code, signal, reason, word, waits=waits)
 
 
 def _end(text: str) -> tuple[int | None, int | None]:

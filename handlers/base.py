@@ -46,6 +46,7 @@ class Attribute(NamedTuple):
 PROGRAM = r"/.*\S|(\./)?[^-/\s][^/]*"
 
 # What the patterns of attributes say: people who are refused need not read regular expressions.
+ORIGIN = r"[1-9]\d{0,14}(\.(0|[1-9]\d{0,7}))?"
 IN_WORDS = {
     PROGRAM: "a path must begin with / or be the name of a file, perhaps with ./ before it",
     BATCH_NAME: "it may have letters, digits and _ . @ : -, and begins with a letter or a digit",
@@ -58,6 +59,7 @@ IN_WORDS = {
     r"/.*": "it must begin with /",
     r"/.*\S.*": "it must begin with /",
     r"[A-Za-z][\w.]*": "it may have letters, digits, _ and dots, and begins with a letter",
+    ORIGIN: "it is the number of a grid job, such as 12, or the name of a local job, such as 12.3",
 }
 
 # Attributes of every request.
@@ -118,6 +120,11 @@ COMMON = {
         "rules for further attempts of a local job: when they fit, and what is different then",
         default=[],
     ),
+    "came_from": Attribute(
+        str,
+        "the grid job or local job whose work it does, as `jim recover` and `jim copy` write it",
+        pattern=ORIGIN,
+    ),
     "keep_going": Attribute(
         bool, "true: go on submitting local jobs after the batch system has refused some of them", default=False
     ),
@@ -173,6 +180,7 @@ AS_A_WHOLE = frozenset(
         "test",
         "retry",
         "keep_going",
+        "came_from",
         "tar",
         "inputs",
         "proxy",

@@ -18,7 +18,9 @@ from jim.errors import Away, Busy, Damaged, DiskFull, JimError, LogLost, NotStor
 from jim.files import apart, beside, set_apart
 
 AT_ONCE = 1_000  # rows
+STATEMENTS = 1_000  # that SQLite keeps ready: a keeper has more than the usual 128, and made them anew again and again
 WRITER_SECONDS, READER_SECONDS = 10.0, 4.0  # to wait for a lock; readers meet one only if a program misuses the file
+MEMORY = Path(":memory:")  # SQLite's name for a database without a file: no directory has it
 MAGIC, HEAD = b"SQLite format 3\0", 28  # bytes
 BY_JOURNAL = b"\1\1"  # how a database is written and read: changes go through a journal
 GOES_ON = "A running keeper tries again by itself."
@@ -150,19 +152,26 @@ def store_error(kind: type[StoreError], file: Path, said: object) -> StoreError:
 
 def opened(file: Path, *, write: bool) -> tuple[Connection, int]:
     """Open the status DB; return the connection and the format of the file."""
-    _refuse_special(file)
-    set_apart(file)
-    place = f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
+    place = str(MEMORY) if file == MEMORY else _place_of(file, write=write)
     patience = WRITER_SECONDS if write else READER_SECONDS
     try:
-        db = sqlite3.connect(place, uri=True, isolation_level=None, timeout=patience, factory=Connection)
+        db = sqlite3.connect(
+            place, uri=True, isolation_level=None, timeout=patience, factory=Connection, cached_statements=STATEMENTS
+        )
     except sqlite3.Error as error:
         raise translated(file, error) from error
     db.file = file
     db.execute(f"PRAGMA cache_size = {-32000 if write else -8000}")
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    set_apart(file)  # once more: SQLite may have made the files beside it only now
+    if file != MEMORY:
+        set_apart(file)  # once more: SQLite may have made the files beside it only now
     return db, version
+
+
+def _place_of(file: Path, *, write: bool) -> str:
+    _refuse_special(file)
+    set_apart(file)
+    return f"file:{quote(str(file))}?mode={'rwc' if write else _to_read(file)}"
 
 
 class NoAnswer(JimError):

@@ -22,6 +22,7 @@ AWAY_SECONDS = 0.5  # a call that took so long to fail met a server that is away
 BLOCK = 1024 * 1024
 MOST_REMOVED = 100  # times that somebody may remove a lock before it is held
 LONGEST_ONCE = 1024 * 1024  # of a file that is made once
+HELD = ("/", "proc", "self", "fd")  # the begin of the path of a directory that is held
 READING = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 T = TypeVar("T")
 
@@ -149,17 +150,55 @@ def _sync(descriptor: int, path: Path) -> None:
         os.close(descriptor)
 
 
+class LinkFound(NotADirectoryError):
+    """A link stands where JIM keeps a directory. It proves nothing: not that the directory is gone, nor what it had."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.filename} is a link, and JIM keeps a directory there. JIM follows no link, and tries again until "
+            "the directory is back: remove the link, and move the directory back to its place"
+        )
+
+
 @contextmanager
 def held(directory: Path) -> Iterator[Path]:
     """Open a directory in which payloads can write; yield a path that leads there, whatever becomes of its name.
 
-    A link is refused: files that it led to could be anybody's.
+    A link is refused: files that it led to could be anybody's. Errors name the directory as people know it.
     """
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    is_held = directory.parts[:4] == HELD and len(directory.parts) == 5
     try:
-        yield Path(f"/proc/self/fd/{descriptor}")
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if is_held else os.O_NOFOLLOW))
+    except NotADirectoryError as error:
+        if directory.is_symlink():
+            raise LinkFound(error.errno, error.strerror, str(directory)) from None
+        raise
+    here = f"/proc/self/fd/{descriptor}"
+    try:
+        yield Path(here)
+    except (OSError, JimError) as error:
+        name_as_known(error, here, str(directory))
+        raise
     finally:
         os.close(descriptor)
+
+
+def for_children(held_directory: Path) -> Path:
+    """Return the path of a held directory that also programs can use which this process starts."""
+    return Path("/proc", str(os.getpid()), *held_directory.parts[3:])
+
+
+def name_as_known(error: Exception, here: str, known: str) -> None:
+    """Let an error name a directory by its path, and not by a descriptor that is about to be closed."""
+    if isinstance(error, OSError):
+        for each in ("filename", "filename2"):
+            name = getattr(error, each)
+            if isinstance(name, str | Path) and f"{name}/".startswith(f"{here}/"):
+                setattr(error, each, known + str(name)[len(here) :])
+    elif isinstance(error, JimError):
+        error.args = tuple(
+            each.replace(f"{here}/", f"{known}/") if isinstance(each, str) else each for each in error.args
+        )
 
 
 def passes(error: OSError) -> bool:

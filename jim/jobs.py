@@ -61,6 +61,7 @@ class _GridJob(NamedTuple):
     version: int = 0  # grows with each transaction that changes anything of the grid job
     room: int | None = None  # how many local jobs the batch system may have of it; None: no limit of its own
     realm: str = ""  # which files its sender may name (jim/site/realm.py); empty: the account itself has sent it
+    came_from: str = ""  # the grid job G, or the local job G.n, whose work it does
 
 
 class GridJob(_GridJob):

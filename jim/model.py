@@ -120,6 +120,7 @@ class Kind(StrEnum):
     EXIT = "exit"
     KILLED = "killed"  # by a signal that payloads do not send themselves
     WARNED = "warned"  # the batch system had sent a signal
+    INPUT_GONE = "input gone"  # the payload exited, and an input of it is not there
     LACKING = "lacking"  # the node lacks something that the site promises
     OVER_TIME = "over time"  # killed after it ran longer than allowed
     NOT_TAKEN = "outputs not taken"
@@ -347,6 +348,7 @@ class Observation(NamedTuple):
     word: str = ""  # the batch system's own word for the state
     stays: bool = False  # it has ended, but stays in the queue until someone removes it
     kind: Kind = Kind.UNKNOWN  # the kind of its end: `Adapter.kind_of` reads it from the reason
+    waits: str = ""  # why a SUBMITTED job waits, in the batch system's own words, which decide nothing
 
 
 # A listing: (batch id, index) → observation. A job that is not an array has index 1.

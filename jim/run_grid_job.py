@@ -14,20 +14,23 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jim.doors import inbox, stdout
 from jim.doors.contract import door_of
-from jim.errors import BadRequest, BadSite, JimError, plain, words_of
+from jim.errors import BadRequest, JimError, Unheard, plain, words_of
 from jim.model import Verb
 from jim.site import file as site_file
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
+    from jim.keeper.aging import Aging
+    from jim.keeper.answering import Answering
     from jim.keeper.keeper import Keeper
     from jim.keeper.rounds import Move, Rounds
 
@@ -45,15 +48,39 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     site_file.make_state(site)
     require_keeper(site.state)
     key, after = _generation(site.state, door, checked["key"])
-    with welcome.one_by_one(site, sender):
+    with welcome.one_by_one(site, sender), _uninterrupted() as interrupts:
         number = inbox.known(site.state, key, checked, apart)
         if not number:
             welcome.require(site, sender)
         door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
         told = checked | {"key": key}, apart, door, sender, _by(through)
         number = number or inbox.deposit(site.state, key, *told, after=after, places=places, realm=realm)
-    wake(site.state)
+        wake(site.state)
+    if interrupts:
+        raise Interrupted(number)
     return number
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C while a request became durable: its id must be printed all the same."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[list[int]]:
+    """Collect what Ctrl-C sends meanwhile."""
+    found: list[int] = []
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or not the main thread's matter
+        yield found
+        return
+    signal.signal(signal.SIGINT, lambda number, _: found.append(number))
+    try:
+        yield found
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
@@ -89,12 +116,13 @@ def cancel(target: str, through: Door | None = None) -> bytes:
     return answer
 
 
-def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> None:
-    """Leave a wish for the keeper; a door's wish names the door."""
+def wish(verb: str, target: str, through: Door | None = None, /, **more: Any) -> Path:
+    """Leave a wish for the keeper, and return its file; a door's wish names the door."""
     site = site_file.load()
     more |= {"door": through.name} if through else {}
-    inbox.wish(site.state, verb, target, by=_by(through), **more)
+    file = inbox.wish(site.state, verb, target, by=_by(through), **more)
     wake(site.state)
+    return file
 
 
 def require_keeper(state: Path) -> None:
@@ -107,11 +135,12 @@ def require_keeper(state: Path) -> None:
 def wake(state: Path) -> None:
     """Ring the keeper's bell, or start a keeper. If none starts, the request waits in the inbox for the next poll.
 
-    Somebody else who only looks at the state directory, such as root, starts none.
+    Somebody else who only looks at the state directory, such as root, starts none. Nothing that fails here may look
+    like a refusal of what is durable by now.
     """
-    from jim.keeper import waking  # the code that starts processes is loaded only after the request is durable
+    with suppress(Exception):
+        from jim.keeper import waking  # the code that starts processes is loaded only after the request is durable
 
-    with suppress(OSError, BadSite):
         waking.wake(state)
 
 
@@ -120,8 +149,7 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling, telling
-    from jim.keeper.accounting import Accounting
+    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling
     from jim.keeper.aging import Aging
     from jim.keeper.answering import Answering
     from jim.keeper.fulfilling import Fulfilling
@@ -129,8 +157,8 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.renewing import Renewing
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
     from jim.keeper.sending import Sending
-    from jim.keeper.validating import Validating
     from jim.keeper.verifying import Verifying
+    from jim.keeper.why_failed import WhyFailed
 
     return (
         of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
@@ -144,6 +172,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
         of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
+        of_grid_job(WhyFailed()),  # last words of failed local jobs, and inputs that are gone: for people only
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
         of_grid_job(answering := Answering()),  # puts outputs where gatekeepers take them; writes the answers to polls
         of_tasks(),  # plans, releases, hands in and follows what tasks want done
@@ -154,6 +183,18 @@ def moves() -> tuple[Move, ...]:
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
+        *_of_what_has_ended(aging, answering),
+    )
+
+
+def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
+    """Return the last of the moves: what is told and removed."""
+    from jim.keeper import telling
+    from jim.keeper.accounting import Accounting
+    from jim.keeper.rounds import of_site
+    from jim.keeper.validating import Validating
+
+    return (
         of_site(Validating()),  # has publications compared with grammars of their job types
         of_site(Accounting()),  # writes the accounting of attempts that have ended
         of_site(aging),  # removes finished grid jobs above the age limit, and those that people want removed
@@ -182,7 +223,10 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         code = action()
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        if words := str(interrupt):
+            with stdout.last_words():
+                complain(words, JimError(words))
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has closed the pipe
         stdout.give_up()
@@ -192,6 +236,18 @@ def serve(action: Callable[[], int], complain: Callable[[str, Exception], None])
         with stdout.last_words():
             complain(words_of(error), error)
         return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
+
+
+@contextmanager
+def taken_already(warn: Callable[[str], None]) -> Iterator[None]:
+    """Warn of what fails inside: a request that is durable by now must not look refused. Not so if stdout fails."""
+    try:
+        yield
+    except (Unheard, BrokenPipeError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the work would be handed in once more
+        with suppress(OSError, ValueError):  # stderr cannot be written, too
+            warn(words_of(error))
 
 
 WHAT_TO_DO = {
@@ -247,7 +303,10 @@ def _answer(door: Door, verb: str, targets: list[str]) -> tuple[bytes, str]:
     if not all(targets) or (verb in ("submit", "cancel") and len(targets) != 1):
         raise BadRequest(door.usage[verb])
     if verb == "submit":
-        number = submit(Path(targets[0]).absolute(), door)
+        try:
+            number = submit(Path(targets[0]).absolute(), door)
+        except Interrupted as interrupt:
+            number = interrupt.number
         return door.accepted(number), taken_in(number)
     if verb == "cancel":
         return door.cancelled(cancel(targets[0], door)), "the wish to cancel was taken in"
@@ -271,8 +330,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def leave(code: int) -> NoReturn:
     """End at once: Python's own clean-up takes longer than a door's work."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # what could not be written was told by `serve`
+            stream.flush()
     os._exit(code)
 
 

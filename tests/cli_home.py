@@ -10,12 +10,14 @@ from jim.model import Piece, State, Step, Witness
 from jim.site.file import Site, make_state
 from jim.statusdb.sqlite import Store
 from tests.exit_records import exit_record
+from tests.new_store import make_new
 
 PHASE = '<phase name="{}" done="{}" total="{}" unit="{}"/>'
 EVIL = "\x1b[2Jgone\x07 \x9b31m [bold]x[/] :smile:\u202e"
 EVIL_SHOWN = "\\x1b[2Jgone\\x07 \\x9b31m [bold]x[/] :smile:\\u202e"
 # What every record in JSON has, in this order.
-RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "herd", "counts", "reason", "witness", "seen"]
+RECORD_NAMES = ["id", "key", "type", "owner", "step", "status", "herd"]
+RECORD_NAMES += ["MasterJobId", "JobSplitType", "came_from", "counts", "reason", "witness", "seen"]
 RECORD_NAMES += ["age_s", "created", "updated"]
 
 
@@ -59,7 +61,7 @@ class Home:
     @property
     def store(self):
         if self._store is None:
-            self._store = Store(self.site.state / "status.db", self.clock, write=True)
+            self._store = Store(make_new(self.site.state / "status.db"), self.clock, write=True)
         return self._store
 
     def add(self, number=1, size=4, **more):

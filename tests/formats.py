@@ -9,6 +9,10 @@ TO_FORMAT_13 = """
     ALTER TABLE submission DROP COLUMN booted;
     ALTER TABLE submission DROP COLUMN intended;
     ALTER TABLE attempt DROP COLUMN nonce;
+    DROP INDEX grid_job_origin;
+    ALTER TABLE grid_job DROP COLUMN came_from;
+    DROP TABLE queue_words;
+    DROP TABLE last_line;
     PRAGMA user_version = 13;
 """
 TO_FORMAT_12 = f"""

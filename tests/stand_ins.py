@@ -33,6 +33,7 @@ from jim.model import Answer, Observation, State, Step
 from jim.run_grid_job import rounds
 from jim.site.file import Site, make_state
 from jim.statusdb.sqlite import Store
+from tests.new_store import make_new
 
 INSTANCE = "cafe0001"
 T = TypeVar("T")
@@ -382,7 +383,7 @@ class World:
         """Be killed, and start again: all that was in memory is gone."""
         if hasattr(self, "keeper"):
             self.keeper.store.close()
-        store = OneReader(self.site.state / "status.db", self.clock, write=True)
+        store = OneReader(make_new(self.site.state / "status.db"), self.clock, write=True)
         # As a process does in the end; a store knows the clock, which may know this world, and would keep it.
         weakref.finalize(self, close, store.db)
         try:

@@ -32,7 +32,8 @@ from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
 from jim.trust import ROOT, of_others, open_to_all
 from jim.work.catalogue import NotReadable, catalogue_at
-from jim.workdir.submission import PROGRAMS, Line, fence, prepare_submission, shell_directory
+from jim.workdir.claims import fence
+from jim.workdir.submission import PROGRAMS, Line, prepare_submission, shell_directory
 
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 CLOCKS_APART_SECONDS = 30

@@ -40,6 +40,13 @@ LINE = (
     "stderr_log,local_cred - /usr/sbin/globus-job-manager globus-job-manager"
     f" -conf /etc/globus/globus-gram-job-manager.conf -type {TYPE}\n"
 )
+# GRAM's attributes that it obeys as the account before JIM sees the job, or also if JIM refuses it: removed or written
+# would be any file that the account can remove or write. So GRAM itself refuses them.
+CLOSED = {
+    "file_clean_up": "not possible here: leave files in the scratch directory, which goes with the job",
+    "gass_cache": "not possible here",
+    "log_pattern": "not possible here",
+}
 # GRAM's attributes that have the same meaning in JIM.
 SHARED = {"arguments", "environment", "queue"}
 
@@ -58,11 +65,11 @@ def rvf(own: str = "") -> str:
     ours = {name: one for name, one in (common | declared).items() if plain(name) not in needless and name != "key"}
     ours |= {name: one for one in declared.values() for name in one.also}
     asked = _record(JOB_TYPE, COMMON["job_type"].help, {"Values": " ".join(known), "Default": USUAL_JOB_TYPE})
-    return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items())])
+    closed = (_record(name, why, {}, when="") for name, why in CLOSED.items())
+    return "\n".join([HEAD, asked, *(_record(name, one.help, {}) for name, one in ours.items()), *closed])
 
 
-def _record(name: str, told: str, more: Mapping[str, str]) -> str:
-    when = "GLOBUS_GRAM_JOB_SUBMIT"
+def _record(name: str, told: str, more: Mapping[str, str], when: str = "GLOBUS_GRAM_JOB_SUBMIT") -> str:
     help_ = told.replace('"', "'").replace("\\", "/")
     facts = {"Attribute": name, "Description": f'"{help_}"', **more, "ValidWhen": when}
     return "".join(f"{word}: {value}\n" for word, value in (facts | ({"DefaultWhen": when} if more else {})).items())

@@ -16,10 +16,11 @@ from typing import Any
 from jim.errors import BadSite
 from jim.files import replace_durably, sync_directory
 from jim.site import file as site_file
-from jim.site.file import STATE_VARIABLE, file_system_of, is_network, refuse_network
+from jim.site.file import OWN, STATE_VARIABLE, file_system_of, is_network, refuse_network
 from jim.site.rules import Setting
 from jim.site.sections import QUEUES, Queue
 from jim.site.settings import SECTIONS, settings, settings_of
+from jim.statusdb import file_of
 from jim.trust import ROOT
 
 # The command that shows that a batch system is on this machine.
@@ -171,8 +172,20 @@ def make_account(name: str, mounts: str | None = None) -> Iterator[str]:
         yield from _make_own(place / ".published" / name, account, 0o750)
         yield from _link(place / ".by-uid" / str(account.pw_uid), Path("..") / name)
         yield from _make_work(place / name, account)
+        yield from _own_before(account)
     except OSError as error:
         raise BadSite(f"cannot make the directories of {name}: {error}; run this command as root") from error
+
+
+def _own_before(account: pwd.struct_passwd) -> Iterator[str]:
+    """Say where the account finds what it had handed in before: its commands look at the new place from now on."""
+    own = Path(account.pw_dir) / OWN
+    with suppress(OSError):
+        if file_of(own).lstat().st_uid == account.pw_uid:
+            yield (
+                f"what {account.pw_name} handed in before is in {own}, and its keeper goes on with it; as "
+                f"{account.pw_name}, `{STATE_VARIABLE}={own} jim status` shows it"
+            )
 
 
 def _make_for_all(directory: Path) -> None:

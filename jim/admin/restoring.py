@@ -25,6 +25,7 @@ from typing import NamedTuple
 from jim import command
 from jim.clock import Clock
 from jim.doors import inbox
+from jim.doors.again import hand_in_again
 from jim.doors.numbers import PLACE, used
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
@@ -50,18 +51,16 @@ from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER
+from jim.workdir.claims import Trace, fence, put_over, trace
+from jim.workdir.pinned import lacks
 from jim.workdir.removed import INSTANCE
 from jim.workdir.submission import (
     LONGEST_OWNER,
     OWNER,
-    Trace,
-    fence,
     has_another,
     is_owned,
-    put_over,
     submissions_in,
     told_in,
-    trace,
 )
 
 log = logging.getLogger(__name__)
@@ -107,7 +106,7 @@ def restored(site: Site) -> Iterator[str]:
         yield from _take_up_all(site, store)
         store.answer_anew(store.answered())
         jobs = {job.id for job in store.grid_jobs()}
-        again = inbox.hand_in_again(site.state, jobs, site.site.handlers)
+        again = hand_in_again(site.state, jobs, site.site.handlers)
         if again:
             yield (
                 "status.db had forgotten these grid jobs; their requests were submitted again: "
@@ -265,7 +264,7 @@ def _end(place: Path, attempts: Iterable[tuple[int, int]]) -> Iterator[tuple[Pat
         by_submission[k].append(idx)
     for k, indices in by_submission.items():
         directory = place / f"s{k}"
-        if not directory.is_dir():
+        if lacks(place, directory.name):
             continue
         for idx, claim in fence(directory, indices).items():
             if not (claim.fence or _has_ended(trace(directory, idx))):

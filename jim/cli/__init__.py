@@ -95,13 +95,16 @@ HEADS = {  # before these verbs, in `jim --help`
     "task": "\nstanding orders:\n",
     "keeper": "\nadminister a site:\n",
 }
+ALIASES = {"ls": "list"}  # what fingers type
+# What other programs call it, where no name of a verb is close.
+MEANT = {"ps": "status", "kill": "cancel", "stop": "cancel", "rm": "remove", "log": "logs", "run": "submit"}
 NOT_YET = 6
 LONGEST_NAMES = 40  # of second words, in the line of usage
 EXIT_CODES = {
     0: "success; for a watched grid job: completed",
     JimError.exit_code: "failure; for a watched grid job: not completed",
     BadRequest.exit_code: "JIM cannot accept the request or the command line",
-    BadSite.exit_code: "JIM cannot work with the site file, or with a place that it names",
+    BadSite.exit_code: "the site file or a place in it is wrong, or nothing would change",
     UnknownJob.exit_code: "no such grid job, local job or attempt",
     BatchError.exit_code: "the batch system did not do what JIM asked",
     NOT_YET: "not available yet: the job has not started or not finished",
@@ -198,6 +201,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    words = [ALIASES.get(each, each) for each in words[:1]] + words[1:]
     if not words:
         say(GUIDE)
     elif words[0] in ("-h", "--help") or words == ["help"]:
@@ -207,7 +211,8 @@ def _run(words: list[str]) -> int:
     elif words[0] == "--version":
         say(f"jim {__version__}")
     elif words[0] not in VERBS:
-        raise BadRequest(f"unknown verb {words[0]!r}{nearest(words[0], VERBS, 'jim --help')}")
+        near = f"; did you mean {MEANT[words[0]]!r}?" if words[0] in MEANT else nearest(words[0], VERBS, "jim --help")
+        raise BadRequest(f"unknown verb {words[0]!r}{near}")
     else:
         return _run_verb(words[0], words[1:])
     return 0

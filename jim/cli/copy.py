@@ -21,5 +21,5 @@ def run(arguments: argparse.Namespace) -> int:
     job, local = view.target(arguments.target)
     if local is None:
         raise BadRequest(f"`jim copy` needs a local job, for example {job.id}.0; {job.id} is a whole grid job")
-    say_json(copied(job.request, local.piece))
+    say_json({**copied(job.request, local.piece), "came_from": f"{job.id}.{local.n}"})
     return 0

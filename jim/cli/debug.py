@@ -18,9 +18,10 @@ from jim.evidence.verdict import of_exit_record
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import MARK_VARIABLE, State
 from jim.reading.view import View, look
+from jim.workdir.claims import trace
 from jim.workdir.copying import LEFT, Copy, copied
 from jim.workdir.removed import was_remade, was_removed
-from jim.workdir.submission import submission_directory, trace
+from jim.workdir.submission import submission_directory
 
 # The wrapper runs this in place of the payload. What the attempt has left is put beside what every attempt finds.
 SHELL = """

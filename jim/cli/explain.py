@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from jim.cli.text import plain, say, say_json, with_local_times
 from jim.jobs import GridJob, LocalJob
+from jim.reading import last_lines
 from jim.reading.documents import NOTHING, explained, waits
 from jim.reading.quantities import ago
 from jim.reading.view import View, add_json, look
@@ -24,7 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     job, members = view.members(arguments.target)
     asked: Sequence[LocalJob | None] = members if members else (None,)
     if arguments.json:
-        documents = [explained(view, job, local) for local in asked]
+        lines = {} if members else {"last_lines": last_lines.records(view, job)}
+        documents = [explained(view, job, local) | lines for local in asked]
         say_json(documents if len(documents) > 1 else documents[0])
         return 0
     for at, local in enumerate(asked):
@@ -36,7 +38,18 @@ def run(arguments: argparse.Namespace) -> int:
             say(with_local_times(plain(wait.what)), "* ")
             say(f"{wait.witness}, {f'seen {ago(view.age(wait.seen))}' if wait.seen else 'just now'}", "  evidence: ")
             say(with_local_times(plain(wait.next)), "  next:     ")
+        _say_last_lines(view, job, local)
     return 0
+
+
+def _say_last_lines(view: View, job: GridJob, local: LocalJob | None) -> None:
+    """Say with which words the programs of failed local jobs have ended: whoever runs this may read their logs."""
+    said = list(last_lines.sentences(view, job)) if local is None else []
+    if said:
+        say()
+        say("The last line on stderr of failed local jobs:")
+    for each in said:
+        say(plain(each), "  ")
 
 
 def _head(view: View, job: GridJob, local: LocalJob | None) -> str:

@@ -9,10 +9,11 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from jim.cli.acted import acted
-from jim.cli.text import escaped, say
+from jim.cli.text import escaped, say, warn
 from jim.doors.contract import door_of
 from jim.doors.inbox import account
 from jim.errors import BadSite, JimError
@@ -47,16 +48,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the keeper in the foreground; or start, list or end keepers."""
-    site = site_file.load()
+    site = _obeyed_or_not() if arguments.list or arguments.end else site_file.load()
     root_sees_all = site.managed and os.getuid() == 0
     if arguments.list:
-        return _for_all(_list_own, "--list") if root_sees_all else _list_own()
+        return _for_all(partial(_list_own, site), "--list") if root_sees_all else _list_own(site)
     if arguments.end:
-        return _end_all(site) if root_sees_all and arguments.all else _end_own()
+        return _end_all(site) if root_sees_all and arguments.all else _end_own(site)
     if arguments.all:
         return _for_all(_start_own, "--all") if root_sees_all else _start_own()
     make_state(site)
     return run_keeper(site.state, rounds, foreground=True)
+
+
+def _obeyed_or_not() -> Site:
+    """Return the site; of one whose file is wrong, its places: whoever mends it must see and end keepers."""
+    try:
+        return site_file.load()
+    except BadSite as error:
+        site = site_file.unread()
+        warn([f"{error}. Until this is corrected, doors refuse requests, and no keeper starts"])
+        return site
 
 
 def _for_all(does: Callable[[], int], option: str) -> int:
@@ -66,7 +77,7 @@ def _for_all(does: Callable[[], int], option: str) -> int:
 
 def _end_all(site: Site) -> int:
     acted(site, "keeper --end --all", shared=True)
-    return _for_all(_end_own, "--end")
+    return _for_all(partial(_end_own, site), "--end")
 
 
 def _start_own() -> int:
@@ -106,9 +117,9 @@ def _going_on(tasks: list[Task]) -> str:
     return f", {how_many(len(tasks), 'task')} {'goes' if len(tasks) == 1 else 'go'} on" if tasks else ""
 
 
-def _list_own() -> int:
+def _list_own(site: Site) -> int:
     """Print in one line whether the own keeper runs, and how much is unfinished."""
-    view = look()
+    view = look(site)
     unfinished = len(view.unfinished())
     tasks = _going_on(view.store.tasks(*LIVE_TASKS))
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished{tasks}"
@@ -117,9 +128,9 @@ def _list_own() -> int:
     return 0
 
 
-def _end_own() -> int:
+def _end_own(site: Site) -> int:
     """End the own keeper and wait for its end; what it was at, the next one goes on with."""
-    site, name = site_file.load(), account()
+    name = account()
     pid = holder(site.state)
     if not pid:
         say(f"{name}: no keeper runs")

@@ -17,7 +17,7 @@ from jim.cli.arguments import number, whole_number
 from jim.cli.table import table
 from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
-from jim.keeper.waking import ring
+from jim.keeper.waking import how_to_install, ring
 from jim.log_lines import OneLine
 from jim.reading.accounts import Accounts
 from jim.reading.view import refuse_local_job
@@ -26,10 +26,8 @@ from jim.site.file import Site
 from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 
-NEEDED = (
-    "jim pages needs Flask, Jinja2 and waitress: on Debian, apt-get install python3-flask python3-waitress; "
-    "elsewhere, pip install 'jim-job-managers[pages]'"
-)
+LIBRARIES = ("flask", "jinja2", "prometheus_client", "waitress")
+OF_DEBIAN = "apt-get install python3-flask python3-jinja2 python3-prometheus-client python3-waitress"
 
 TOLD = """\
 The status DB is at
@@ -59,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=whole_number(0, 65_535),
         default=0,
-        help="the port to listen on; without it a free one",
+        help="the port to listen on; without it, JIM takes a free one",
     )
     parser.add_argument(
         "--role",
@@ -87,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         from jim.pages.export import export
         from jim.pages.serving import serve, serve_at
     except ImportError as error:
-        raise BadSite(f"{NEEDED} ({error.name} is not there)") from error
+        raise BadSite(_needed(error.name or "")) from error
     if arguments.export:
         number, to = refuse_local_job(arguments.export[0], "pages --export"), Path(arguments.export[1])
         written = export(number, to)
@@ -97,6 +95,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.socket:
         return _at_socket(serve_at, Path(arguments.socket), whole=arguments.site)
     return _on_loopback(serve, arguments.port, whole=arguments.site)
+
+
+def _needed(missing: str) -> str:
+    """Return what the pages need, and how the Python that runs JIM gets it: Debian's packages reach no other one."""
+    what = f"jim pages needs Flask, Jinja2 and waitress, and {sys.executable} has no {missing}"
+    how = f"run {how_to_install(LIBRARIES)}"
+    return f"{what}: {how}" if sys.prefix != sys.base_prefix else f"{what}: on Debian, {OF_DEBIAN}; elsewhere, {how}"
 
 
 def _log(*, whole: bool) -> None:
@@ -114,7 +119,9 @@ def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
         site = site_file.load()
         serving = serve(site, port, run_grid_job.wake, _accounts(site) if whole else None)
     except OSError as error:
-        raise BadRequest(f"port {port} cannot be used: {in_words(error)}; without --port a free one is") from error
+        raise BadRequest(
+            f"port {port} cannot be used: {in_words(error)}; leave out --port, and JIM takes a free port"
+        ) from error
     say(TOLD.format(url=serving.url, tunnel=serving.tunnel))
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):

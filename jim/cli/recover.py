@@ -36,5 +36,5 @@ def run(arguments: argparse.Namespace) -> int:
     undone = view.store.local_jobs(job.id, (State.FAILED, State.KILLED, State.NEW))
     if not undone:
         raise BadRequest(f"{job.id} has completed all its work")
-    say_json(recovering(job.request, (each.piece for each in undone)))
+    say_json({**recovering(job.request, (each.piece for each in undone)), "came_from": str(job.id)})
     return 0

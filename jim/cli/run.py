@@ -14,7 +14,7 @@ from typing import Any
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.text import escaped, plain
-from jim.cli.watch import follow
+from jim.cli.watch import follow, interrupted
 from jim.errors import BadRequest, JimError, in_words
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_regular
@@ -50,13 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand in the program, follow it to its end, print what it has printed, and exit as it did."""
     number = _handed_in(_request(arguments))
     print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
-    try:
-        with redirect_stdout(sys.stderr):  # stdout is the program's
-            code = follow(number)
-    except KeyboardInterrupt:
-        goes_on = f"grid job {number} goes on: `jim watch {number}` follows it, `jim cancel {number}` ends it"
-        print(goes_on, file=sys.stderr)
-        raise
+    with interrupted([number]), redirect_stdout(sys.stderr):  # stdout is the program's
+        code = follow(number)
     view = look()
     ends = _ends(view, number)
     for end in ends:
@@ -92,7 +87,10 @@ def _handed_in(request: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory(prefix="jim-run-") as place:
         file = Path(place, "request.json")
         file.write_text(json.dumps({"job_type": request["job_type"]}))
-        return run_grid_job.submit(file, **request)
+        try:
+            return run_grid_job.submit(file, **request)
+        except run_grid_job.Interrupted as interrupt:
+            raise KeyboardInterrupt(run_grid_job.taken_in(interrupt.number)) from None
 
 
 def _ends(view: View, number: int) -> list[Attempt]:

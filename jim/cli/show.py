@@ -14,8 +14,19 @@ from jim.cli.table import table
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import State
-from jim.reading.documents import SHOWN, SUBMISSION_STATES, Wanted, chosen, exit_record, of_job_in_parts, of_member
+from jim.reading import last_lines, queue_words
+from jim.reading.documents import (
+    SHOWN,
+    SUBMISSION_STATES,
+    Wanted,
+    chosen,
+    exit_record,
+    led_to,
+    of_job_in_parts,
+    of_member,
+)
 from jim.reading.masks import piece_words
+from jim.reading.names import name_of
 from jim.reading.phases import phases
 from jim.reading.quantities import ago, counted, how_many, memory_words, spent_words
 from jim.reading.view import View, add_json, look
@@ -102,8 +113,10 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     wish = f"{job.wish} requested" if job.wish else ""
     step = f"step {job.step.value}{f', {wish}' if wish and wish not in progress else ''}"
     yield "grid job", f"{job.id}, {plain(job.job_type)}, of {plain(job.owner)}"
-    yield "name", plain(job.name)
+    yield "name", plain(name_of(job))
     yield "key", plain(job.key)
+    yield "came from", job.came_from
+    yield "led to", ", ".join(str(each.id) for each in led_to(view, job))
     sender = view.store.sender(job.id)
     yield "sent by", plain(sender.words) if sender.dn else ""
     yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (claimed by the proxy)") if sender.vo else ""
@@ -113,7 +126,11 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     if job.priority:
         yield "priority", f"{job.priority} (0 is usual, the highest is submitted first)"
     yield "local jobs", counted(record["counts"].items())
+    for said in queue_words.summary(view, job):
+        yield "queue", plain(f"{said}; seen {ago(view.age(view.seen()))}")
     yield "reason", plain(view.why(job))
+    for said in last_lines.sentences(view, job):
+        yield "stderr", plain(said)
     yield from _times(record)
     yield "size", _size(job)
     for name, value in job.request.items():

@@ -95,12 +95,23 @@ def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], foun
     if not quiet:
         say("\n".join(_announced(site, levels)))
         sys.stdout.flush()
-    with foreign("a fault in JIM itself"), closing(findings(site, levels, heed)) as made:
+    with foreign("a fault in JIM itself"), closing(findings(site, levels, heed, _say_waits(quiet=quiet))) as made:
         for name, finding in made:
             found.append((name, finding))
             if not quiet:
                 say_finding(finding)
                 sys.stdout.flush()
+
+
+def _say_waits(*, quiet: bool) -> Callable[[Finding], None]:
+    """Return what prints what is waited for."""
+
+    def say_it(finding: Finding) -> None:
+        if not quiet:
+            say_finding(finding)
+            sys.stdout.flush()
+
+    return say_it
 
 
 def _announced(site: Site, levels: Mapping[str, Level]) -> Iterator[str]:

@@ -12,8 +12,10 @@ from jim.cli.text import plain, say, say_json, with_local_times
 from jim.errors import BadRequest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
+from jim.reading import before
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, grid_jobs
+from jim.reading.names import age, names_of, took
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
@@ -52,9 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
-        throttle, named = Throttle(view), any(job.name for job in jobs)
-        head = ("id", *(["name"] if named else []), "type", "status", "local jobs", "reason")
-        table(head, (_row(view, job, throttle, named=named) for job in jobs))
+        names = {grid: plain(name) for grid, name in names_of(view, jobs).items()}
+        named, throttle = any(names.values()), Throttle(view)
+        head = ("id", *(["name"] if named else []), "type", "status", "local jobs", "age", "took", "reason")
+        rows = (_row(view, job, throttle, [names.get(job.id, "")] if named else []) for job in jobs)
+        table(head, rows, ("took", "age", "type"))
     elif not folded:
         say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
     if folded:
@@ -100,11 +104,11 @@ def _of_all_accounts(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _row(view: View, job: GridJob, throttle: Throttle, *, named: bool) -> tuple[object, ...]:
-    name = (plain(job.name),) if named else ()
+def _row(view: View, job: GridJob, throttle: Throttle, name: Sequence[str]) -> tuple[object, ...]:
     delay = "" if job.step is Step.FINISHED else throttle.delays(job)
     why = "; ".join(filter(None, (without_command(view.why(job)), delay)))
-    return job.id, *name, job.job_type, view.status(job), view.progress(job), why
+    times = age(view, job), took(job)
+    return job.id, *name, job.job_type, view.status(job), view.progress(job), *times, why
 
 
 def _delays(view: View) -> Iterator[str]:
@@ -123,7 +127,7 @@ def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
     if ages:
         say(f"\nseen {ago(max(ages))}")
         heart = view.heart()
-        if not heart.beats:
+        if not heart.at_work:
             say(heart.missing())
         else:
             for words in _delays(view):
@@ -134,3 +138,5 @@ def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
         say("\nthis is about root alone: `jim status --all` lists the grid jobs of every account")
     if drained := in_words(view.site):
         say(f"\n{with_local_times(drained)}")
+    if (own := before.own_before(view.site)) and (words := before.told(own, always=not jobs)):
+        say(f"\n{words}")

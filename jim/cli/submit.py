@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 from jim import request as requests
 from jim import run_grid_job
+from jim.cli import NOT_YET
 from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
 from jim.doors import stdout
 from jim.doors.intake import Prepared, prepare
-from jim.errors import BadRequest, JimError, StoreError
+from jim.errors import BadRequest, JimError, words_of
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
 from jim.model import Resources
@@ -54,23 +55,43 @@ def run(arguments: argparse.Namespace) -> int:
     if len(files) > 1:
         for file in files:
             prepare(file, site_file.load(), ask_catalogue=False, **_more(arguments))
-    began = Clock().utc()
-    numbers = [_submitted(arguments, file, began) for file in files]
-    taken_in = "; ".join(map(run_grid_job.taken_in, numbers))
-    try:
-        code = max(_followed(number, arguments) for number in numbers) if arguments.watch else 0
-        records = [_record(number) for number in numbers] if arguments.json else []
-    except StoreError as error:
-        raise StoreError(f"{error}; {taken_in}") from error
+    numbers = _all_submitted(arguments, files)
+    code = _followed(numbers, arguments) if arguments.watch else 0
     if arguments.json:
-        with stdout.or_else(taken_in):
+        records = list(map(_record, numbers))
+        with stdout.or_else(_taken_in(numbers)):
             say_json(records if len(files) > 1 else records[0])
     return code
 
 
+def _all_submitted(arguments: argparse.Namespace, files: Iterable[Path]) -> list[int]:
+    numbers = list[int]()
+    try:
+        for file in files:
+            numbers.append(_submitted(arguments, file))
+    except (JimError, OSError) as error:
+        if not (numbers and arguments.json):  # else their ids are printed
+            raise
+        raise JimError(f"{words_of(error)}; {_taken_in(numbers)}") from error
+    return numbers
+
+
+def _taken_in(numbers: Iterable[int]) -> str:
+    return "; ".join(map(run_grid_job.taken_in, numbers))
+
+
 def _record(number: int) -> dict[str, Any]:
-    view = look()
-    return view.record(view.grid_job(number))
+    """Return the record of a grid job that was taken in; of one that cannot be looked at now, its id alone."""
+    with _taken_already(number):
+        view = look()
+        return view.record(view.grid_job(number))
+    return {"id": number}
+
+
+def _taken_already(number: int) -> AbstractContextManager[None]:
+    """Let no fault inside look like a refusal: the request is durable by now."""
+    what = f"grid job {number} was accepted, and is done all the same; but JIM cannot look at it now"
+    return run_grid_job.taken_already(lambda error: warn([f"{what}: {error}"]))
 
 
 def _require_apart(files: list[Path], key: str | None) -> None:
@@ -81,42 +102,48 @@ def _require_apart(files: list[Path], key: str | None) -> None:
         raise BadRequest("--key is for one request: a key belongs to one grid job")
 
 
-def _submitted(arguments: argparse.Namespace, file: Path, began: str) -> int:
-    number = run_grid_job.submit(file, **_more(arguments))
-    _warn_of(number)
-    if arguments.json:
-        return number
-    with stdout.or_else(run_grid_job.taken_in(number)):
-        say(number)
-    if not arguments.watch:
-        _say_next(number, "submitted as a test" if arguments.test else "", began)
-    return number
-
-
-def _say_next(number: int, what: str, began: str) -> None:
-    """Print what becomes of a request that is durable by now: from here on, no fault may look like a refusal."""
+def _submitted(arguments: argparse.Namespace, file: Path) -> int:
+    """Hand in a request and print its id, before anything else can fail."""
+    began, late = Clock().utc(), False
     try:
-        print(f"{what or _handed_in(number, began)}; `jim watch {number}` follows it to its end", file=sys.stderr)
-    except StoreError as error:
-        warn([f"grid job {number} was accepted and stays in the inbox, but JIM cannot work on it now: {error}"])
+        number = run_grid_job.submit(file, **_more(arguments))
+    except run_grid_job.Interrupted as interrupt:
+        number, late = interrupt.number, True
+    if not arguments.json:
+        with stdout.or_else(run_grid_job.taken_in(number)):
+            say(number)
+    with _taken_already(number):
+        _warn_of(number)
+        if not (arguments.watch or arguments.json):
+            what = "submitted as a test" if arguments.test else _handed_in(number, began)
+            print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
+    if late and (arguments.watch or len(arguments.files) > 1):
+        raise KeyboardInterrupt(run_grid_job.taken_in(number))
+    return number
 
 
 def _warn_of(number: int) -> None:
     """Warn of what will not go as the sender of a request may think; it was taken in."""
-    with suppress(JimError):  # the number of the grid job matters more
-        view = look()
-        request = view.grid_job(number).request
-        handler = requests.handler_of(request["job_type"], view.site.site.handlers)
-        if request.get("splitter"):
-            warn(hints(handler, request, view.site.site))
-        if name := missing_program(handler, request, view.site):
-            warn([f"this machine finds no program {plain(name)}: the worker nodes must find it on their PATH"])
+    view = look()
+    request = view.grid_job(number).request
+    handler = requests.handler_of(request["job_type"], view.site.site.handlers)
+    if request.get("splitter"):
+        warn(hints(handler, request, view.site.site))
+    if name := missing_program(handler, request, view.site):
+        warn([f"this machine finds no program {plain(name)}: the worker nodes must find it on their PATH"])
 
 
-def _followed(number: int, arguments: argparse.Namespace) -> int:
-    from jim.cli.watch import follow
+def _followed(numbers: Sequence[int], arguments: argparse.Namespace) -> int:
+    """Follow the grid jobs to their ends; one that cannot be followed has not failed."""
+    from jim.cli.watch import follow, interrupted
 
-    return follow(number, quiet=arguments.json)
+    codes = list[int]()
+    for place, number in enumerate(numbers):
+        code = NOT_YET
+        with _taken_already(number), interrupted(numbers[place:]):
+            code = follow(number, quiet=arguments.json)
+        codes.append(code)
+    return JimError.exit_code if JimError.exit_code in codes else max(codes)
 
 
 def _handed_in(number: int, began: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jim import run_grid_job
 from jim.cli import outputs
 from jim.cli.text import columns, plain, say, say_json
+from jim.errors import Away, Busy
 from jim.model import State, Step
 from jim.reading.phases import Phase, phases
 from jim.reading.quantities import how_many
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 60.0
 LINE_SECONDS = 2.0  # seconds between two lines that differ only in the progress of phases
 LEAST_FOR_BARS = 60  # columns of a terminal
 FINAL = [state.value for state in State if state.final]
@@ -36,11 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Follow the grid job; exit 0 if it completed, otherwise 1."""
     number = look().herd(arguments.target)
-    code = follow(number, quiet=arguments.json)
+    with interrupted([number]):
+        code = follow(number, quiet=arguments.json)
     if arguments.json:
         view = look()
         say_json(view.record(view.grid_job(number)))
     return code
+
+
+@contextmanager
+def interrupted(numbers: Sequence[int]) -> Iterator[None]:
+    """Say, if somebody presses Ctrl-C, that grid jobs run on, and how to follow or cancel them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        ids = [str(number) for number in numbers]
+        verb, it = ("runs", "it") if len(ids) == 1 else ("run", "them")
+        follows = f"`jim watch {ids[0]}` follows {'it' if len(ids) == 1 else 'one'}"
+        told = f"{', '.join(ids)} {verb} on: {follows}, `jim cancel {' '.join(ids)}` cancels {it}"
+        raise KeyboardInterrupt(told) from None
 
 
 class Sight(NamedTuple):
@@ -87,7 +103,7 @@ def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] =
         screen = None if quiet else stack.enter_context(closing(_screen()))
         while True:
             began = clock()
-            sight = _sight(number)
+            sight = _patient_sight(number, pause)
             if screen:
                 screen.show(sight)
             if sight.finished:
@@ -97,6 +113,18 @@ def follow(number: int, *, quiet: bool = False, pause: Callable[[float], None] =
                 woken = began
             pause(max(LOOK_SECONDS, 10 * (clock() - began)))  # a large grid job is read less often
     return _end(number, quiet=quiet)
+
+
+def _patient_sight(number: int, pause: Callable[[float], None]) -> Sight:
+    """Look at a grid job; again for a while, if a file of the state directory cannot be read just now."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return _sight(number)
+        except (Busy, Away, OSError):
+            if time.monotonic() > until:
+                raise
+        pause(LOOK_SECONDS)
 
 
 def _sight(number: int) -> Sight:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.awaited import HELP, NOTHING_CHANGED, last_line, until_taken, what_became
+from jim.cli.bulk import say_refused, sorted_out
 from jim.cli.text import say
 from jim.doors.inbox import slices_of
 from jim.doors.target import Target
@@ -14,7 +19,7 @@ from jim.errors import BadRequest, require_line
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
-from jim.reading.effects import NEXT, Effect, effect, then
+from jim.reading.effects import NEXT, Effect, then
 from jim.reading.filters import add_filters, from_arguments
 from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
@@ -22,6 +27,8 @@ from jim.splitting.lumi_ranges import joined
 
 LONGEST_SHOWN = 200
 FOR_MANY = (Verb.CANCEL, Verb.SUSPEND, Verb.RESUME)  # verbs that can be told of all grid jobs that fit
+# Verbs that gatekeepers and scripts repeat: what has ended is as good as cancelled.
+REPEATED = (Verb.CANCEL, Verb.SUSPEND, Verb.RESUME)
 CHOOSING = ("failed", "status", "type", "herd", "since", "until")  # filters of `jim list` that choose among them
 
 
@@ -43,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "targets", metavar="G|G.n", nargs=few, help="a grid job, or local jobs of it: 12.3, 12.1-4,7"
         )
+    if verb not in REPEATED:
+        parser.add_argument("--wait", action="store_true", help=HELP)
     if verb in FOR_MANY:
         parser.add_argument("--all", action="store_true", help="all grid jobs that are not finished")
         add_filters(parser, GRID_JOBS, *CHOOSING)
@@ -57,20 +66,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store the wishes; none if any target is unknown."""
+    """Store the wishes; none if any target is unknown, but a cancel of many does what it can.
+
+    Exit 3 if one changes nothing, as far as that is known.
+    """
     verb, view = arguments.verb, look()
-    more: dict[str, Any] = {"to": arguments.to, "reason": require_line(arguments.reason)} if verb == Verb.FORCE else {}
-    if verb == Verb.RETRY:
-        more = {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
-    targets = dict.fromkeys(_chosen(view, arguments) if verb in FOR_MANY else arguments.targets)
-    effects = [(target, effect(view, verb, target, more)) for target in targets]
+    more, waits = _more(arguments), bool(getattr(arguments, "wait", False))
+    chosen = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets
+    effects, refused = sorted_out(view, verb, chosen, more)
+    left: dict[str, tuple[Path, int]] = {}  # wishes by their targets, and the last line of a journal before each
     for target, would in effects:
-        if would.late:
+        if would.late and not waits:
             say(f"{target}: {would.late}; {verb} changes nothing")
             continue
-        run_grid_job.wish(verb, target, **more)
-        say(f"{target}: {verb} requested: {_told(view, verb, target, would)}")
-    return 0
+        # First: what fails here must not look like a refusal of the wish.
+        words = would.late or _told(view, verb, target, would)
+        last = last_line(view.store, slices_of(target)[0])
+        left[target] = run_grid_job.wish(verb, target, **more), last
+        say(f"{target}: {verb} requested: {words}")
+    changed = _all_changed(verb, view.site.state, left) if waits else len(left) == len(effects)
+    return say_refused(verb, refused) or (0 if changed or verb in REPEATED else NOTHING_CHANGED)
+
+
+def _all_changed(verb: str, state: Path, left: Mapping[str, tuple[Path, int]]) -> bool:
+    """Wait until the keeper has taken wishes, and print what became of each; tell whether all changed something."""
+    sys.stdout.flush()
+    until_taken(state, [file for file, _ in left.values()])
+    store, all_ = look().store, True
+    for target, (_, last) in left.items():
+        changed, words = what_became(store, slices_of(target)[0], verb, last)
+        say(f"{target}: {words}")
+        all_ &= changed
+    return all_
+
+
+def _more(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what a wish says besides its verb and target."""
+    verb = arguments.verb
+    if verb == Verb.FORCE:
+        return {"to": arguments.to, "reason": require_line(arguments.reason)}
+    if verb == Verb.RETRY:
+        return {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
+    return {}
 
 
 def _chosen(view: View, arguments: argparse.Namespace) -> list[str]:

@@ -12,14 +12,14 @@ import json
 import os
 import pwd
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jim.clock import Clock
 from jim.doors.contract import Told, door_of
-from jim.errors import JimError, UnknownJob
+from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import cut, locked, missed, read_regular, replace, replace_durably, sync_directory
 from jim.model import Standing
 from jim.site.whose import require_own
@@ -61,15 +61,33 @@ def deposit(
     content |= {name: value for name, value in {"sender": sender, "by": by, **beside}.items() if value}
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
+    own = 0
     try:
         os.link(temporary, state / "inbox" / name)
     except FileExistsError:
-        (state / "answers" / str(number)).unlink(missing_ok=True)
+        with suppress(OSError):  # nobody asks for that number
+            (state / "answers" / str(number)).unlink(missing_ok=True)
     else:
         _make_durable(state / "inbox" / name)
+        own = number
     with suppress(OSError):  # the request is submitted, even if a file cannot be removed
         temporary.unlink()
-    final = known(state, key, request, apart)
+    return _accepted(state, key, request, apart, own)
+
+
+def _accepted(state: Path, key: str, request: dict[str, Any], apart: Apart | None, own: int) -> int:
+    """Return the id of a key that is in the inbox now, as the number `own` or as that of another door.
+
+    A file that cannot be read back just now makes no refusal of a request that is durable.
+    """
+    try:
+        final = known(state, key, request, apart)
+    except BadRequest:
+        raise
+    except (OSError, JimError):
+        if not own:
+            raise
+        return own
     if not final:
         raise JimError(f"someone removed the request from {state / 'inbox'} while JIM stored it; submit it again")
     return final
@@ -81,8 +99,8 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
     `keys/` decides and is read last: only then may the inbox hold another door's file.
     """
     name = request_name(key)
-    handed_in = _request(state / "inbox" / name)
-    found = _request(state / "keys" / name) or handed_in
+    handed_in = content_of(state / "inbox" / name)
+    found = content_of(state / "keys" / name) or handed_in
     if found and apart is not None:
         from jim.doors.identity import refuse_another  # most keys are new
 
@@ -93,8 +111,8 @@ def known(state: Path, key: str, request: dict[str, Any], apart: Apart | None) -
 def request_of(state: Path, key: str) -> dict[str, Any]:
     """Return the request that was handed in with a key, as far as its file is kept; empty: there is none."""
     name = request_name(key)
-    handed_in = _request(state / "inbox" / name)  # first: the keeper moves it to the other place
-    request: dict[str, Any] = (_request(state / "keys" / name) or handed_in).get("request", {})
+    handed_in = content_of(state / "inbox" / name)  # first: the keeper moves it to the other place
+    request: dict[str, Any] = (content_of(state / "keys" / name) or handed_in).get("request", {})
     return request
 
 
@@ -102,11 +120,14 @@ def _make_durable(path: Path) -> None:
     """Ensure that a file name is on the disk, or remove the file: the caller of a failed door submits again."""
     try:
         sync_directory(path.parent)
-    except OSError:
+    except OSError as error:
         try:
             path.unlink()
-        except FileNotFoundError:  # the keeper has taken the request already
+        except FileNotFoundError:  # the keeper has taken it already
             return
+        except OSError:  # the disk has become read-only, as after an error
+            words = f"{error.strerror}; {path.name} may be taken from there all the same: look before you try again"
+            raise JimError(f"{path.parent}: {words}") from error
         raise
 
 
@@ -120,13 +141,16 @@ def request_name(key: str) -> str:
     return f"request-{hashlib.sha256(plain).hexdigest()}-long"
 
 
-def wish(state: Path, verb: str, target: str, **more: Any) -> None:
-    """Store a wish durably: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`."""
+def wish(state: Path, verb: str, target: str, **more: Any) -> Path:
+    """Store a wish durably: a verb for a grid job `G`, a local job `G.n`, or slices such as `G.1-4,7`.
+
+    Return its file, which the keeper removes once it has taken the wish.
+    """
     number, slices = slices_of(target)
     answer(state, number)
     if slices:
         require_local_job(number, slices[-1][1], _size_of(state, number))
-    _store_wish(state, str(number), {"verb": verb, "target": target, **more})
+    return _store_wish(state, str(number), {"verb": verb, "target": target, **more})
 
 
 def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
@@ -156,7 +180,8 @@ def _store_wish(state: Path, what: str, content: dict[str, Any]) -> Path:
     there = map(turn_of, os.listdir(state / "inbox"))  # noqa: PTH208
     turn = 1 + max((int(found[1]) for found in there if found), default=0)
     path = state / "inbox" / f"wish-{turn:09d}-{what}-{os.urandom(12).hex()}"
-    replace_durably(path, json.dumps(content).encode())
+    replace(path, json.dumps(content).encode(), durable=True)
+    _make_durable(path)
     return path
 
 
@@ -261,7 +286,7 @@ def handed_in_by(state: Path, sender: str) -> set[int]:
     found = set()
     for path in (state / "inbox").glob("request-*"):
         with suppress(OSError, AttributeError, JimError):
-            content = _request(path)
+            content = content_of(path)
             if sender_of(content.get("sender", {})).counted_as == sender:
                 found.add(int(content["id"]))
     return found
@@ -297,7 +322,7 @@ def kept_id(state: Path, name: str) -> int:
 def forget_sender(state: Path, key: str, number: int) -> None:
     """Forget who sent a grid job, in the file of its key."""
     path = state / "keys" / request_name(key)
-    kept = _request(path)
+    kept = content_of(path)
     if kept.get("id") == number and kept.pop("sender", None):
         replace_durably(path, json.dumps(kept).encode())
 
@@ -325,7 +350,7 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _request(path: Path) -> dict[str, Any]:
+def content_of(path: Path) -> dict[str, Any]:
     """Return the content of a request's file, which has an id; empty: there is no such file."""
     try:
         content = _read(path)
@@ -337,31 +362,7 @@ def _request(path: Path) -> dict[str, Any]:
 
 
 def _read_id(path: Path) -> int:
-    return int(_request(path).get("id", 0))
-
-
-def hand_in_again(state: Path, known: Container[int], own: str) -> list[int]:
-    """Let the keeper take again a grid job that a door has accepted, but that the store does not know.
-
-    Grid jobs whose answer says that they have ended stay out. The door may be in `own`, the site's directory.
-    """
-    again = []
-    for path in sorted((state / "keys").glob("request-*")):
-        kept = _request(path)
-        number = int(kept.get("id", 0))
-        if number and number not in known and not _has_ended(state, number, kept.get("door", ""), own):
-            with suppress(FileExistsError):
-                os.link(path, state / "inbox" / path.name)
-            again.append(number)
-    sync_directory(state / "inbox")
-    return again
-
-
-def _has_ended(state: Path, number: int, door: str, own: str) -> bool:
-    try:
-        return door_of(door, own).is_final(answer(state, number))
-    except UnknownJob:
-        return False
+    return int(content_of(path).get("id", 0))
 
 
 def ids(state: Path) -> Iterator[int]:

@@ -16,7 +16,7 @@ from jim.handlers.base import Handler
 from jim.plugins import foreign
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.work import sizing
+from jim.work import commands, sizing
 from jim.work.sizing import Size
 
 if TYPE_CHECKING:
@@ -196,6 +196,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         sample = {**check(handler, checked, site.site)}
     with foreign(of_the_type):
         sizing.check_limits(handler.resources(sample), site, size)
+    commands.try_first(handler, sample, size)
     return handler, checked, size
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from jim.errors import JimError
-from jim.files import cut, open_regular, sync_directory
+from jim.files import cut, sync_directory
 from jim.jobs import GridJob
 from jim.site.realm import OWN, Opener
 from jim.site.walking import directory_below
+from jim.workdir.pinned import open_result
 
 STREAMS = ("stdout", "stderr")
 EVERYTHING = "./"  # in `Places`: all outputs, each with its own name
@@ -50,7 +51,7 @@ class Watched(io.FileIO):
     """A file that tells of each read, so that somebody sees whether a copy goes on."""
 
     def __init__(self, path: Path, heard: Callable[[], None]) -> None:
-        super().__init__(open_regular(path))
+        super().__init__(open_result(path))
         self.name = str(path)  # for messages: without it, the name is a number
         self._heard = heard
 
@@ -113,7 +114,7 @@ def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Put)
         if name in found or name in STREAMS:
             begun.setdefault(path, []).extend(sorted(found.get(name, ())))
         elif name in job.result.get("beside", ()):
-            with os.fdopen(open_regular(Path(str(packed.name)).with_name(name)), "rb") as file:
+            with os.fdopen(open_result(Path(str(packed.name)).with_name(name)), "rb") as file:
                 put(path, _read(file, 0, os.fstat(file.fileno()).st_size))
     for path, parts in begun.items():
         mode = PROGRAM if parts and all(each.executable for each in parts) else MODE

@@ -11,6 +11,9 @@ from jim.splitting.lumi_ranges import joined
 
 _NUMBER, _SLICE = r"\d{1,15}", r"\d{1,9}(?:-\d{1,9})?"
 _TARGET = re.compile(rf"({_NUMBER})(?:\.({_SLICE}(?:,{_SLICE})*))?", re.ASCII)
+# Counted from the end (-1 is the last one), or open: up to the last one. Only the size tells which these are.
+_RELATIVE = re.compile(rf"({_NUMBER})\.([\d,-]*(?:(?<![\d])-\d|\d-(?![\d-]))[\d,-]*)", re.ASCII)
+_PART = re.compile(r"(-?\d{1,9})(?:(-)(-?\d{1,9})?)?", re.ASCII)
 LONGEST = 10_000
 
 
@@ -47,6 +50,34 @@ def parse(text: str) -> Target:
         )
     slices = [_slice(text, part) for part in found[2].split(",")] if found[2] else []
     return Target(int(found[1]), tuple(joined(slices)))
+
+
+def is_relative(text: str) -> bool:
+    """Tell whether an id counts local jobs from the end, such as `G.-1`, or names all from one on, such as `G.5-`."""
+    return len(text) <= LONGEST and _RELATIVE.fullmatch(text) is not None
+
+
+def absolute(text: str, size: int) -> str:
+    """Return a relative id with the numbers of local jobs in a grid job of this size: `G.-1` of 10 is `G.9`."""
+    found = _RELATIVE.fullmatch(text)
+    if not found:
+        return text
+    if not size:
+        raise UnknownJob(f"{text!r}: {found[1]} has no local jobs yet, so nobody knows which one is the last")
+    return f"{found[1]}.{','.join(_absolute(text, part, size) for part in found[2].split(','))}"
+
+
+def _absolute(text: str, part: str, size: int) -> str:
+    found = _PART.fullmatch(part)
+    if not found:
+        raise UnknownJob(
+            f"{text!r}: {part!r} is no slice; such as 3, 1-4, 5- (from 5 on), -1 (the last), -3- (the last 3)"
+        )
+    ends = [int(each) for each in (found[1], found[3] or ("-1" if found[2] else "")) if each]
+    counted = [each + size if each < 0 else each for each in ends]
+    if not all(0 <= each < size for each in counted):
+        raise UnknownJob(f"{text!r}: {part} is not among the local jobs: {_has(int(text.partition('.')[0]), size)}")
+    return "-".join(map(str, counted))
 
 
 def _slice(text: str, part: str) -> tuple[int, int]:

@@ -55,6 +55,8 @@ class Compared:
     unseen: frozenset[tuple[str, str]] = frozenset()
     stuck: dict[Key, str] = field(default_factory=dict)  # why some missing attempts could not start and stay listed
     in_vain: dict[Key, str] = field(default_factory=dict)  # why some attempts in the queue can never start
+    # What the listing says anew of waiting jobs: (grid job, submission, state, words) → jobs (queue_words.py).
+    new_words: dict[tuple[int, int, str, str], int] = field(default_factory=dict)
     proves_absence: bool = False
 
     def remark(self, live: Live, seen: Observation) -> None:

@@ -14,6 +14,7 @@ OF_ACCOUNTING = Kind.ACCOUNTING, Kind.TIME_LIMIT, Kind.CPU_LIMIT, Kind.TIME_OR_M
 # A name in braces is a fact, or a part of the sentence only; `end` is made from the facts.
 WORDS: Mapping[Kind, str] = {
     Kind.EXIT: "{end}{more}",
+    Kind.INPUT_GONE: "{what} ({end})",
     Kind.KILLED: "killed by {end}: by the site or for want of memory",
     Kind.WARNED: "{told} ({how})",
     Kind.LACKING: "{told} ({how})",

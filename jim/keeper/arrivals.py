@@ -7,25 +7,26 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
-from jim.files import held, missed, passes
+from jim.files import missed
 from jim.jobs import Attempt, Change, Key
-from jim.keeper import alike, judging, publishing
+from jim.keeper import alike, judging, publishing, spool
 from jim.keeper.accepting import say_that_it_is_left
 from jim.keeper.alike import Arrival
-from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.keeper.keeper import Keeper
 from jim.keeper.plausible import store_record
 from jim.keeper.rejecting import Why
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.submission import claim_of, is_seen, submission_directory
+from jim.workdir.claims import claim_of, record_text
+from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE = 1000
@@ -54,10 +55,11 @@ class TakingSpool:
 
 def take_spool(keeper: Keeper, publications: int | None = None) -> tuple[int, int]:
     """Take in starts and ends, then some publications; return how many of both have gone from the spool."""
-    arrivals = _arrivals(keeper, AT_ONCE if publications is None else publications)
-    reports = [each for each in arrivals if each.kind != PUBLICATION]
-    published = [each for each in arrivals if each.kind == PUBLICATION]
-    return _take_reports(keeper, reports), _take_published(keeper, published, {each.key for each in reports})
+    with spool.opened(keeper) as entries:
+        arrivals = _arrivals(keeper, entries, AT_ONCE if publications is None else publications)
+        reports = [each for each in arrivals if each.kind != PUBLICATION]
+        published = [each for each in arrivals if each.kind == PUBLICATION]
+        return _take_reports(keeper, reports), _take_published(keeper, published, {each.key for each in reports})
 
 
 def _take_reports(keeper: Keeper, arrivals: Sequence[Arrival]) -> int:
@@ -81,7 +83,7 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
         taken = publishing.take(keeper, arrivals, just_ended)
     for arrival, then in zip(arrivals, taken, strict=True):
         if isinstance(then, Exception):
-            say_that_it_is_left(keeper, arrival.path, then)
+            say_that_it_is_left(keeper, spool.name(keeper, arrival.path, then), then)
         elif then:
             _put_aside(keeper, arrival, Why.PUBLICATION, then)
         else:
@@ -103,46 +105,30 @@ def _take_alike(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[alike.Told]:
     return alike.take(keeper, reports)
 
 
-def _spool(keeper: Keeper) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
-    """Open the spool for listing. A round stops here if it fails, so here the absence of the file server is noted."""
-    began, away = keeper.clock.boot(), False
-    try:
-        with held(keeper.site.work / "spool"):
-            return os.scandir(keeper.site.work / "spool")
-    except OSError as error:
-        away = passes(error) and not is_seen(keeper.site.work)
-        raise
-    finally:
-        now = keeper.clock.boot()
-        if away or now - began > SLOW_SECONDS:
-            keeper.doubts.blind_at = now
-
-
-def _arrivals(keeper: Keeper, publications: int) -> list[Arrival]:
+def _arrivals(keeper: Keeper, entries: Iterable[os.DirEntry[str]], publications: int) -> list[Arrival]:
     """Return finished files, starts before ends. Publications have a count of their own: there may be any number."""
     found, looked = [], Counter[bool]()
-    with _spool(keeper) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            published = ".pub." in entry.name
-            if not (published or keeper.workers.ready(("barred", entry.name))):
-                continue
-            looked[published] += 1
-            if looked[published] > (publications if published else AT_ONCE):
-                continue
-            name = SPOOL_NAME.fullmatch(entry.name)
-            try:
-                about = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                if not missed(error):
-                    raise
-                continue
-            if not name or name[2] not in keeper.hold.instances or not stat.S_ISREG(about.st_mode):
-                _reject(keeper, Path(entry.path), Why.NAME)
-                continue
-            key = (int(name[3]), int(name[4]), int(name[5]))
-            found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        published = ".pub." in entry.name
+        if not (published or keeper.workers.ready(("barred", entry.name))):
+            continue
+        looked[published] += 1
+        if looked[published] > (publications if published else AT_ONCE):
+            continue
+        name = SPOOL_NAME.fullmatch(entry.name)
+        try:
+            about = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            if not missed(error):
+                raise
+            continue
+        if not name or name[2] not in keeper.hold.instances or not stat.S_ISREG(about.st_mode):
+            _reject(keeper, Path(entry.path), Why.NAME)
+            continue
+        key = (int(name[3]), int(name[4]), int(name[5]))
+        found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
     return sorted(found, key=lambda each: each.kind, reverse=True)
 
 
@@ -171,6 +157,7 @@ def _reject(keeper: Keeper, path: Path, why: Why, words: str = "") -> None:
     try:
         keeper.rejected.put_aside(keeper.site.work, path, keeper.workers.start)
     except OSError as error:
+        spool.name(keeper, path, error)
         why, words = Why.STAYS, str(error)
     keeper.rejected.note(why, path.name, words, keeper.clock.boot())
 
@@ -189,8 +176,9 @@ def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None]
         raise
     except (JimError, OSError, ValueError) as error:
         if missed(error) or _is_put_off(keeper, arrival, error):
-            say_that_it_is_left(keeper, arrival.path, error)
+            say_that_it_is_left(keeper, spool.name(keeper, arrival.path, error), error)
             return None
+        spool.name(keeper, arrival.path, error)
         return partial(_put_aside, words=str(error))
     return _remove
 
@@ -277,7 +265,7 @@ def _exit(keeper: Keeper, arrival: Arrival) -> None:
         attempt, (grid, k, index) = _attempt(keeper, arrival), arrival.key
         if attempt.verdict:
             return
-        text = alike.record_in(submission_directory(keeper.directory(grid), k) / f"exit.{index}")
+        text = record_text(submission_directory(keeper.directory(grid), k), index)
     ended(keeper, arrival.key, text)
 
 

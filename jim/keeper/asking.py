@@ -15,6 +15,7 @@ from functools import cache, partial
 
 from jim.errand import Errand
 from jim.errors import BatchError
+from jim.evidence import queue_words
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, shown, unseen
 from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
@@ -128,6 +129,7 @@ def _ask(keeper: Keeper) -> Compared:
         compared.shown = shown(listing, keeper.adapter.name_length)
         compared.unseen = unseen(compared, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
+        compared.new_words = store.new_queue_words(queue_words.grouped(listing, live, keeper.adapter.name_length))
         if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
             compared.leftovers, compared.lingering = _leftovers(keeper, store, listing, live)
     if compared.missing and not compared.proves_absence:
@@ -204,6 +206,8 @@ class _Senders:
 def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
     """Take in a compared listing."""
     keeper.store.set_fact("seen", keeper.health.seen)
+    if compared.new_words:
+        keeper.store.set_queue_words(compared.new_words)
     at = keeper.doubts.listed.at
     keeper.doubts.listed = Listed(at, compared.shown, compared.unseen, compared.in_vain)
     with keeper.store.transaction():

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jim.errors import JimError
 from jim.evidence.exit_record import Claim
-from jim.workdir import submission
+from jim.files import LinkFound
+from jim.workdir import claims
 from jim.workdir.removed import remake, was_removed
 
 if TYPE_CHECKING:
     from jim.keeper.keeper import Keeper
 
+log = logging.getLogger(__name__)
+TOLD_SECONDS, TOLD = 60.0, "told"
+
 
 class IsAway(JimError):
-    """A directory of the work directory is away, but may come back."""
+    """A directory of the work directory is away, or a link stands in its place, but it may come back."""
 
 
 def is_removed(keeper: Keeper, directory: Path) -> bool:
     """Tell whether a directory was removed; raise an error while that is not certain. Runs in a worker."""
-    if not was_removed(keeper.site.work, directory):
+    try:
+        removed = was_removed(keeper.site.work, directory)
+    except LinkFound as error:
+        raise _behind_link(keeper, directory, error) from error
+    if not removed:
         keeper.away.pop(directory, None)
         return False
     now = keeper.clock.boot()
@@ -37,4 +47,17 @@ def fence(keeper: Keeper, directory: Path, indices: Iterable[int]) -> dict[int, 
     """
     if is_removed(keeper, directory):
         remake(directory)
-    return submission.fence(directory, indices)
+    try:
+        return claims.fence(directory, indices)
+    except LinkFound as error:
+        raise _behind_link(keeper, directory, error) from error
+
+
+def _behind_link(keeper: Keeper, directory: Path, error: LinkFound) -> IsAway:
+    """Warn of a link, once a minute. It proves nothing: whether the directory was removed is asked anew after it."""
+    keeper.away.pop(directory, None)
+    told, now = Path(error.filename) / TOLD, keeper.clock.boot()
+    if now - keeper.away.get(told, -math.inf) >= TOLD_SECONDS:
+        keeper.away[told] = now
+        log.warning("%s", error)
+    return IsAway(str(error))

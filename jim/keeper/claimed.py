@@ -12,6 +12,7 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.files import passes
 from jim.jobs import Ended, Key
+from jim.workdir.pinned import link_above
 from jim.workdir.submission import submission_directory
 from jim.workdir.verified import verified
 
@@ -68,6 +69,8 @@ def problem_of(claimed: Claimed) -> Problem | None:
         try:
             deque(verified(claimed.directory, output), maxlen=0)
         except (OSError, JimError) as error:
+            if link := link_above(claimed.directory):  # what the outputs are is not known
+                return Problem(output.name, str(link), passes=True, away=True)
             gone = isinstance(error, FileNotFoundError | NotADirectoryError)
             away = gone and not os.path.lexists(claimed.directory)
             return Problem(output.name, str(error), isinstance(error, OSError) and passes(error), gone, away)

@@ -13,7 +13,7 @@ from typing import Any
 from jim.doors import inbox
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
-from jim.files import sync_directory
+from jim.files import for_children, held, sync_directory
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
 from jim.keeper import spoilt
@@ -30,10 +30,12 @@ from jim.statusdb.contract import Store
 from jim.statusdb.published import NAME
 from jim.statusdb.record import failures
 from jim.workdir import credentials
+from jim.workdir.pinned import pinned
 from jim.workdir.submission import own_directory
 from jim.workdir.tar import Tar
 
 log = logging.getLogger(__name__)
+RESULT = "result"  # in a grid job's directory: that of the tar
 UNSPLIT = (Step.ACCEPTED, Step.RESOLVED)  # a restore sets RESOLVED back to ACCEPTED
 BEFORE = (*UNSPLIT, Step.SPLIT, Step.ACTIVE)
 FEW = 100  # local jobs: about 1 ms of the loop
@@ -97,10 +99,19 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     """Write the tar and let the handler add its picture. Runs in a worker, with its own reader of the store."""
     keeper.hold.reach()
     own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
-    place = own / "result"
-    if place.is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
-        place.unlink()
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        own.mkdir(mode=0o700)
+    with held(own) as here:
+        if (here / RESULT).is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
+            (here / RESULT).unlink()
+        with suppress(FileExistsError):
+            (here / RESULT).mkdir(mode=0o700)
+        with held(here / RESULT) as place:
+            return _gathered(keeper, job, own, place)
+
+
+def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[str, Any]:
+    """Write the tar into the opened directory of the result, and return what is told of it."""
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
     with closing(keeper.store.reader()) as store:
@@ -109,7 +120,7 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
             packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
             file.flush()
             os.fsync(file.fileno())
-        line = _let_handler_collect(keeper, job, store, place) if packed.completed else ""
+        line = _let_handler_collect(keeper, job, store, own, place) if packed.completed else ""
     temporary.rename(tar)
     sync_directory(place)
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
@@ -117,17 +128,17 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
     counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": job.submissions}
     counts |= {"lost": packed.lost} if packed.lost else {}
-    return {"tar": str(tar), "bytes": size, **counts, "beside": beside, "line": line}
+    return {"tar": str(own / RESULT / tar.name), "bytes": size, **counts, "beside": beside, "line": line}
 
 
-def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, place: Path) -> str:
+def _let_handler_collect(keeper: Keeper, job: GridJob, store: Store, own: Path, place: Path) -> str:
     """Let the job type add its picture; if that fails, the tar stays valid."""
     handler = handler_of(job.job_type, keeper.site.site.handlers)
-    claims = completed_in(store, place.parent, job.id)
+    claims = completed_in(store, own, job.id)
     found = (Result(each.n, each.directory, tuple(o.name for o in each.record.files)) for each in claims)
     try:
         with foreign("collect"):
-            line = str(handler.collect(job.request, found, place) or "")
+            line = str(handler.collect(job.request, found, for_children(place)) or "")
         for key, element in published_by(handler).items():
             _publish(keeper, job.id, key, element)
         return line
@@ -214,8 +225,8 @@ def _frozen(job: GridJob) -> tuple[State, str]:
 
 def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
     """Try again after a full disk or a late file, and show the reason meanwhile. A cancel ends the tries."""
-    with suppress(OSError):
-        (keeper.directory(job.id) / "result" / f".{job.id}.tar").unlink()
+    with suppress(OSError), pinned(keeper.directory(job.id) / RESULT) as place:
+        (place / f".{job.id}.tar").unlink()
     if isinstance(error, SpoiltOutputs):
         spoilt.note(keeper, job, error)
         return

@@ -30,7 +30,8 @@ from jim.work.learning import MOST, with_learned
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
-from jim.workdir.submission import fence, is_owned, own_directory, prepare_grid_job, submissions_in, told_in
+from jim.workdir.claims import fence
+from jim.workdir.submission import is_owned, own_directory, prepare_grid_job, submissions_in, told_in
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -17,16 +17,16 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import JimError
-from jim.evidence.exit_record import LONGEST_RECORD, is_forged
+from jim.evidence.exit_record import is_forged
 from jim.evidence.verdict import Verdict
-from jim.files import read_regular
 from jim.jobs import Attempt, Key
 from jim.keeper import arrivals, judging
 from jim.keeper.away import is_removed
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
+from jim.workdir.claims import put_over, record_text, trace
 from jim.workdir.removed import remake, was_remade
-from jim.workdir.submission import put_over, submission_directory, trace
+from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500
@@ -80,7 +80,7 @@ def _last_look(keeper: Keeper, attempt: Attempt, touched: float) -> Last:
         record = ""
         own = left.exit_record and left.exit_record.attempt == attempt.attempt
         if left.exit_record and own and not is_forged(left.exit_record, arrivals.nonce_of(attempt), left.claim):
-            record = read_regular(directory / f"exit.{attempt.idx}", LONGEST_RECORD).decode(errors="replace")
+            record = record_text(directory, attempt.idx)
     except (OSError, JimError) as error:
         return Last(key, error=str(error))
     # In the place of a removed directory, no claim is left that could be touched.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from jim.attempts.seeds import of_test
-from jim.errors import BadRequest, JimError, NotStarted, Outdated, Unclear, shown
+from jim.errors import BadRequest, JimError, NotStarted, Outdated, Unclear
 from jim.evidence.exit_record import Told
-from jim.handlers.base import Attributes, Handler
+from jim.handlers.base import Handler
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.keeper.away import IsAway, is_removed
 from jim.keeper.keeper import Keeper
@@ -19,6 +18,7 @@ from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.realm import opener_of
 from jim.site.settings import Payload
+from jim.work.commands import command, payload_settings
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
 from jim.workdir.submission import (
@@ -65,7 +65,7 @@ def hand_over(
     lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
     resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
     settings = [*_settings(keeper, job, submission), *_limits(resources)]
-    settings += [] if apart else _payload_settings(handler, job.request)
+    settings += [] if apart else payload_settings(handler, job.request)
     script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
     options = (*site.batch.options, *(resources.batch_options or ()))
     batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options, avoid)
@@ -107,9 +107,7 @@ def _line(
     if piece.arguments and "arguments" in own:  # of this local job, not those that all have
         piece = piece._replace(arguments=tuple(own.pop("arguments")))
     request = {**job.request, **own} if own else job.request
-    # a handler places recovery arguments itself
-    words = _lines("command_and_arguments", handler.command_and_arguments(request, attempt, piece))
-    return attempt, words, _payload_settings(handler, request) if apart else []
+    return attempt, command(handler, request, attempt, piece), payload_settings(handler, request) if apart else []
 
 
 def _of_task(job: GridJob, piece: Piece) -> tuple[str, int, int] | None:
@@ -121,24 +119,6 @@ def _of_task(job: GridJob, piece: Piece) -> tuple[str, int, int] | None:
     if test:
         number = of_test(int(test[1]), number)
     return str(job.request["task"]["nonce"]), number, int(told.get("AttemptsBefore", 0))
-
-
-def _lines(question: str, answer: Iterable[str]) -> list[str]:
-    """Return a handler's answer as a list of texts, of one line each, as wrappers read them; refuse any other."""
-    texts = list(answer)
-    fit = all(isinstance(each, str) and "\n" not in each and "\0" not in each for each in texts)
-    if isinstance(answer, str) or not fit:
-        found = answer if isinstance(answer, str) else texts
-        raise JimError(f"the job type's {question}: expected texts of one line each, found {shown(found)}")
-    return texts
-
-
-def _payload_settings(handler: Handler, request: Attributes) -> list[tuple[str, str]]:
-    """Return the settings for a payload's outputs and environment."""
-    return [
-        *(("out", pattern) for pattern in _lines("outputs", handler.outputs(request))),
-        *(("env", each) for each in _lines("environment", map("=".join, handler.environment(request).items()))),
-    ]
 
 
 def _settings(keeper: Keeper, job: GridJob, submission: Submission) -> list[tuple[str, str]]:

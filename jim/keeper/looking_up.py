@@ -18,7 +18,8 @@ from jim.keeper.looks import THREAD
 from jim.keeper.sending import refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
-from jim.workdir.submission import claims, has_another, submission_directory, tries_sent
+from jim.workdir.claims import claims
+from jim.workdir.submission import has_another, submission_directory, tries_sent
 
 log = logging.getLogger(__name__)
 GOOD_EMPTY_ANSWERS = 2  # they set the pace, as the fence makes a retry safe; where no fence reaches, they decide

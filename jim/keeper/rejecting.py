@@ -81,8 +81,12 @@ class Rejected:
 
     @staticmethod
     def _move(path: Path, place: Path) -> None:
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)  # a directory without permissions cannot be moved
+        with suppress(NotADirectoryError):
+            descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                Path(f"/proc/self/fd/{descriptor}").chmod(0o700)  # one without permissions cannot be moved
+            finally:
+                os.close(descriptor)
         path.rename(place / f"{os.urandom(4).hex()}-{cut(path.name)}")
 
     def note(self, why: Why, name: str, words: str, now: float) -> None:

@@ -14,6 +14,7 @@ from jim.errand import Errand
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear, UnknownJob
 from jim.evidence import verdict
 from jim.evidence.analysis import Action
+from jim.files import LinkFound
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import arrivals, judging, reasons
@@ -247,7 +248,7 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         due = keeper.clock.steady(keeper.workers.put_off(FULL))
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        if isinstance(error, OSError):  # the work directory cannot be written: wait as for a batch system
+        if isinstance(error, OSError) and not isinstance(error, LinkFound):  # the work directory cannot be written
             keeper.written.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)

@@ -17,18 +17,19 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import BatchError, JimError, StoreError
 from jim.evidence import verdict
-from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, is_forged
+from jim.evidence.exit_record import Claim, ExitRecord, is_forged
 from jim.evidence.listing import Doubt
-from jim.files import passes, read_regular
+from jim.files import passes
 from jim.jobs import Key, Live
 from jim.keeper import arrivals, ending, judging, leaving, reasons
 from jim.keeper.away import IsAway, fence
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.avoid import host_left
+from jim.workdir.claims import Trace, has_refused, record_text, trace
 from jim.workdir.recovery import recovery_of
 from jim.workdir.removed import was_remade
-from jim.workdir.submission import Trace, has_refused, is_seen, submission_directory, trace
+from jim.workdir.submission import is_seen, submission_directory
 
 log = logging.getLogger(__name__)
 SETTLE, AT_ONCE, EVERY_SECONDS = "settle", 500, 0.5
@@ -119,7 +120,7 @@ def _exit_record(keeper: Keeper, directory: Path, live: Live, left: Trace) -> st
         return ""
     if left.claim and left.claim.nonce != record.nonce and _is_forged(keeper, live, left.claim, record):
         return ""
-    return read_regular(directory / f"exit.{live.idx}", LONGEST_RECORD).decode(errors="replace")
+    return record_text(directory, live.idx)
 
 
 def _is_forged(keeper: Keeper, live: Live, claim: Claim, record: ExitRecord) -> bool:

@@ -18,6 +18,7 @@ from jim.evidence.exit_record import Output, read_exit_record
 from jim.files import passes, patiently
 from jim.jobs import Attempt, Ended, GridJob
 from jim.statusdb.contract import Store
+from jim.workdir.pinned import link_above
 from jim.workdir.submission import submission_directory
 from jim.workdir.tar import Tar
 from jim.workdir.verified import is_executable, open_inside, verified
@@ -46,6 +47,8 @@ class Unfinished:
             try:
                 add()
             except JimError as error:
+                if link := link_above(submission_directory(self._place, attempt.k) / f"run.{attempt.idx}"):
+                    raise link from error
                 if isinstance(error.__cause__, OSError) and passes(error.__cause__) and self._job.tries < TRIES:
                     raise error.__cause__ from None
                 told["left_out"].append(f"{name}: {error}")
@@ -64,7 +67,8 @@ class Unfinished:
                 yield output.name, partial(self._add, folder, run, output, told["verified"])
         else:
             for name in STREAMS:
-                yield name, partial(self._add_end, folder, directory, f"run.{attempt.idx}/{name}", told["unverified"])
+                path = f"s{attempt.k}/run.{attempt.idx}/{name}"
+                yield name, partial(self._add_end, folder, self._place, path, told["unverified"])
 
     def _add(self, folder: str, run: Path, output: Output, told: list[str]) -> None:
         content, executable = as_own(verified(run, output)), is_executable(run, output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -78,7 +79,7 @@ def _check_all(claimed: list[Claimed]) -> list[tuple[Claimed, Problem | None]]:
 
 def _patience(keeper: Keeper, problem: Problem) -> float:
     """Return how long to wait: files of a worker node may appear late, and a file server may be away longer."""
-    if problem.passes:
-        return FILE_SERVER_SECONDS
+    if problem.passes:  # a link in the place of a directory tells nothing of the outputs, however long it stands there
+        return math.inf if problem.away else FILE_SERVER_SECONDS
     visible = keeper.site.batch.visible_seconds
     return max(AWAY_SECONDS, visible) if problem.away else visible

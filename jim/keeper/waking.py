@@ -43,8 +43,9 @@ def how_to_install(names: Sequence[str]) -> str:
     """Return the command that installs libraries for the Python that runs JIM."""
     if sys.prefix != sys.base_prefix:
         return f"{sys.prefix}/bin/pip install {' '.join(names)}"
+    all_ = " ".join(dict.fromkeys((*LIBRARIES, "rich", *names)))
     own = Path(__file__).resolve().parents[2] / ".venv"  # JIM needs its own environment, as the operators' guide says
-    return f"python3 -m venv {own} && {own}/bin/pip install lxml psutil tenacity rich"
+    return f"python3 -m venv {own} && {own}/bin/pip install {all_}"
 
 
 def wake(state: Path) -> None:

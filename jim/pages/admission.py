@@ -27,7 +27,7 @@ DOING = ("do", "do_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # browsers leave some out, logs and terminals obey others
 LONGEST_LINE = 8 * 1024
-UNSEEN = {"request", "result", "piece"}  # of documents, by the role `see`
+UNSEEN = {"request", "result", "piece", "last_lines"}  # of documents, by the role `see`
 UNSEEN_OF_TASK = {"file", "file_differs", "sources", "journal", "fixes"}
 OF_REQUEST = (
     "edit",
@@ -166,7 +166,7 @@ def require_look() -> None:
 def seen_by(role: Role, document: dict[str, Any]) -> dict[str, Any]:
     """Return the document of a job without what the role may not see, and without what no page shows."""
     document = {name: value for name, value in document.items() if role is not Role.SEE or name not in UNSEEN}
-    for name in UNSEEN & document.keys():
+    for name in (UNSEEN - {"last_lines"}) & document.keys():
         document[name] = {each: public(value) for each, value in document[name].items()}
     if role is Role.SEE and "attempts" in document:
         document["attempts"] = [{**each, "record": None} for each in document["attempts"]]

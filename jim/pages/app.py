@@ -33,10 +33,11 @@ from jim.pages.measured import Measured
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
-from jim.pages.watching import Moment, Watch
+from jim.pages.watching import Moment, Watch, beat_of
 from jim.reading import filters, lists, quantities
 from jim.reading.accounts import Accounts
 from jim.reading.history import MOST
+from jim.reading.names import name_of, took
 from jim.reading.patience import Patience
 from jim.reading.progress import progress
 from jim.reading.site_view import health
@@ -120,8 +121,7 @@ class Pages:
 
     def html(self, view: View, template: str, **more: Any) -> Made:
         """Render a page."""
-        seen = health(view)
-        now, beat = view.now(), ""
+        seen, now = health(view), view.now()
         facts = {
             "why": Reasons(self, view).of,
             "view": view,
@@ -135,9 +135,7 @@ class Pages:
             **more,
         }
         body = render_template(template, **facts).encode(errors="backslashreplace")
-        if seen.heart.beats:
-            beat = now
-        return Made(body, HTML, now, beat, seen.seen)
+        return Made(body, HTML, now, beat_of(view, seen.heart), seen.seen)
 
     def add(
         self,
@@ -292,6 +290,8 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "counted": lists.counted,
         **task_looks.IN_TEMPLATES,
         "progress": progress,
+        "name_of": name_of,
+        "took": took,
         "public": public,
         "seen_lines": seen_lines,
         "version": __version__,

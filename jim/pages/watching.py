@@ -9,7 +9,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from jim.clock import as_utc
 from jim.pages import live
+from jim.reading.heart import Heart
 from jim.reading.site_view import health
 from jim.reading.view import View
 
@@ -71,9 +73,9 @@ class Watch:
             left = 0
             with suppress(OSError):
                 left = (view.site.state / "inbox").stat().st_mtime_ns
-            told = f"{signs.heart.beats} {signs.heart.next!r} {signs.unfinished} {bool(signs.seen)} "
+            told = f"{signs.heart.beats} {signs.heart.late} {signs.heart.next!r} {signs.unfinished} {bool(signs.seen)} "
             told += f"{signs.answers_late} {signs.trouble.words!r} {left}"
-            beat = now if signs.heart.beats else ""
+            beat = beat_of(view, signs.heart)
             return _Seen(self.clock() + live.FRESH_SECONDS, version, told, now, beat, signs.seen)
 
     def _version(self, grid: int) -> int | None:
@@ -82,3 +84,8 @@ class Watch:
             with closing(view.store):
                 self._versions[grid] = view.store.version(grid)
         return self._versions[grid]
+
+
+def beat_of(view: View, heart: Heart) -> str:
+    """Return the time of the last heartbeat of a keeper that is there; empty: none is."""
+    return as_utc(view.store.clock.epoch() - heart.age) if heart.beats and heart.age is not None else ""

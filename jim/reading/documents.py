@@ -10,10 +10,12 @@ from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State, SubmissionState
+from jim.reading import last_lines, queue_words
 from jim.reading.before_submission import Wait
 from jim.reading.phases import phases
 from jim.reading.view import View
 from jim.reading.waits import of_grid_job, of_local_job
+from jim.statusdb.asked import GridJobsAsked
 
 SHOWN = 50
 EVENTS = ("first_event", "events", "arguments")  # fields of a piece that are always in the document; others only if set
@@ -85,11 +87,20 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
     fields = ("request", "size", "events_per_job", "why", "wish", "priority", "result")
     return view.record(job) | {
         **{name: getattr(job, name) for name in fields},
+        "led_to": [each.id for each in led_to(view, job)],
+        "queue": queue_words.records(view, job),
+        "last_lines": last_lines.records(view, job),
         "phases": [phase._asdict() for phase in phases(view, job)],
         "local_jobs": view.local_records(job, chosen(view, job, wanted)),
         "submissions": [each._asdict() for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
         "journal": [line._asdict() for line in view.store.own_journal(job.id)],
     }
+
+
+def led_to(view: View, job: GridJob) -> list[GridJob]:
+    """Return the grid jobs that do work of this one again, the newest first."""
+    found = view.store.grid_jobs_page(GridJobsAsked(masters=(job.id,)), SHOWN) if view.store.knows_origins() else []
+    return [each for each in found if each.id != job.id]
 
 
 def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:

@@ -22,6 +22,9 @@ STUCK = (
     "another"
 )
 DECISION = "decide, and run `jim site moved` or `jim site restored`: either starts a keeper"
+# A keeper writes its heartbeat every two seconds. Long before doors take it for dead, people read that it is silent.
+STOPPED_SECONDS, LATE_SECONDS = 3.0, 6.0
+BUSY = "its work may take long: wait a moment"
 END_OF_LOG = 8192  # bytes, in which the last line stands
 
 
@@ -32,6 +35,13 @@ class Heart(NamedTuple):
     words: str
     next: str = "a poll, a wish or `jim keeper` starts one"
     refuses: bool = False  # no keeper goes on before a person has decided
+    late: bool = False  # it has not updated its heartbeat for some seconds, but may only be busy
+    age: float | None = None  # of its heartbeat, in seconds; None: there is none
+
+    @property
+    def at_work(self) -> bool:
+        """Tell whether its heartbeat is as fresh as that of a keeper which works."""
+        return self.beats and not self.late
 
     def missing(self) -> str:
         """Return in one line that no keeper runs, and what starts one."""
@@ -44,8 +54,11 @@ def heart(state: Path, clock: Clock) -> Heart:
     if found.beats:
         return found
     pid = holder(state)
+    if pid and _is_stopped(pid):
+        return _stopped(pid, found)
     if pid:
-        return Heart(False, f"a keeper holds the lock (pid {pid}), but {_silence(state, clock)}", STUCK.format(pid=pid))
+        words = f"a keeper holds the lock (pid {pid}), but {_silence(state, clock)}"
+        return Heart(False, words, STUCK.format(pid=pid), age=found.age)
     words = _last_words(state)
     if words:
         found = found._replace(words=f"{found.words}; its last words: {words}")
@@ -81,10 +94,38 @@ def _found(state: Path, clock: Clock) -> Heart:
         return Heart(False, "no keeper is running: the last one had no work left")
     if boot != clock.boot_id():
         return Heart(False, "no keeper is running: the machine was restarted")
-    words = ago(clock.boot() - int(beat))
+    age = max(0.0, clock.boot() - int(beat))
     if heart_beats(state, clock):
-        return Heart(True, f"keeper {_pid(state)}, last heartbeat {words}")
-    return Heart(False, f"no keeper is running: the last heartbeat was {words}")
+        return _late(state, age) or Heart(True, f"keeper {_pid(state)}, last heartbeat {ago(age)}", age=age)
+    return Heart(False, f"no keeper is running: the last heartbeat was {ago(age)}", age=age)
+
+
+def _late(state: Path, age: float) -> Heart | None:
+    """Tell of a keeper whose last heartbeat is fresh, but not as fresh as it should be."""
+    if age <= STOPPED_SECONDS:
+        return None
+    pid = holder(state)
+    if pid and _is_stopped(pid):
+        return _stopped(pid, Heart(True, "", late=True, age=age))
+    if age <= LATE_SECONDS:
+        return None
+    if not pid:
+        return Heart(False, f"no keeper is running: the last heartbeat was {ago(age)}", age=age)
+    return Heart(
+        True, f"the keeper (pid {pid}) has not updated its heartbeat for {span(age)}", BUSY, late=True, age=age
+    )
+
+
+def _stopped(pid: int, found: Heart) -> Heart:
+    since = "it has written no heartbeat yet" if found.age is None else f"its last heartbeat was {ago(found.age)}"
+    words = f"somebody has stopped the keeper (pid {pid}): {since}"
+    return found._replace(words=words, next=f"`kill -CONT {pid}` continues it")
+
+
+def _is_stopped(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2][:1] in ("T", "t")
+    return False
 
 
 def _silence(state: Path, clock: Clock) -> str:

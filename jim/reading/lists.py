@@ -40,6 +40,11 @@ GRID_JOBS = {
     "owner": Filter("the owner of a grid job", "NAME"),
     "herd": Filter("whether a splitter makes the local jobs", choices=HERDS),
     "task": Filter("the name of a task, which is of a-z, 0-9 and -", "NAME", pattern=r"[a-z][a-z0-9-]{0,47}"),
+    "master": Filter(
+        "a grid job, and those that do its work again, as `jim recover` and `jim copy` make them",
+        "G",
+        pattern=r"[1-9]\d{0,14}",
+    ),
     "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
         "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME
@@ -135,6 +140,7 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
         until=min((time_of(view, each) for each in filters.of("until")), default=""),
         failed=bool(filters.of("failed")),
         tasks=tuple(view.store.task_named(each).id for each in filters.of("task")),
+        masters=_masters(view, filters),
         changed=filters.one("sort") == "changed",
         after=_after(filters),
     )
@@ -142,6 +148,13 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
     if not wanted:
         return asked
     return asked._replace(outcomes=wanted, also=tuple(_unfinished_with(view, wanted)))
+
+
+def _masters(view: View, filters: Filters) -> tuple[int, ...]:
+    masters = tuple(map(int, filters.of("master")))
+    if masters and not view.store.knows_origins():
+        raise BadRequest("master: the status DB has an older format, which the next keeper upgrades")
+    return masters
 
 
 def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:

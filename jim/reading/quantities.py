@@ -9,17 +9,27 @@ if TYPE_CHECKING:
     from jim.evidence.exit_record import ExitRecord
 
 
+UNITS = ("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)
+
+
 def span(seconds: float) -> str:
     """Return a duration in words: the two largest units."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f} s".replace(".0 ", " ")
     left = round(seconds)
     words: list[str] = []
-    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+    for unit, size in UNITS:
         if left >= size or (words and left):
             words.append(f"{left // size} {unit}")
         left %= size
     return " ".join([word for word in words if not word.startswith("0 ")][:2])
+
+
+def largest(seconds: float) -> str:
+    """Return a duration in its largest unit, for narrow columns: 3 h."""
+    whole = int(max(0.0, seconds))
+    unit, size = next((each for each in UNITS if whole >= each[1]), UNITS[-1])
+    return f"{whole // size} {unit}"
 
 
 def ago(seconds: float) -> str:

@@ -107,7 +107,7 @@ def planned(view: View, expression: str, of: Of) -> Plan:
     """Find out how to answer an expression; refuse one that is not XPath, or of no job."""
     tree = parsed(expression)
     evaluated = expression if of.one else for_all(expression, tree)
-    translation = Translation(_root(view, of), kinds=view.store.knows_kinds())
+    translation = Translation(_root(view, of), kinds=view.store.knows_kinds(), origins=view.store.knows_origins())
     query, outside = _translated(translation, parsed(evaluated))
     warnings = *hints(tree), *dict.fromkeys(translation.never)
     return Plan(expression, of, evaluated, query, outside, warnings, *_sizes(view, of))
@@ -119,6 +119,7 @@ def _root(view: View, of: Of) -> Root:
         tasks = tuple(each.id for each in tasks_of(view, of))
         return Root("task" if of.one else "site", tasks=tasks, lacks=("grid_job",))
     lacks = () if not of.grids and view.store.has_task_elements() else ("task",)
+    lacks = lacks if view.store.has_queue_words() else (*lacks, "queued")
     return Root("site" if not of.one else "grid_job" if of.n is None else "local_job", of.grids, of.n, lacks=lacks)
 
 
@@ -211,4 +212,4 @@ def _job(query: Query, row: Sequence[Any], tasks: Mapping[int, str]) -> str:
     if query.element in TASK_ELEMENTS:
         name = tasks.get(row[0], "")
         return f"{name}/{row[1]}" if query.element in ("task_piece", "task_output") else name
-    return str(row[0]) if query.element == "grid_job" or row[1] < 0 else f"{row[0]}.{row[1]}"
+    return str(row[0]) if query.element in ("grid_job", "queued") or row[1] < 0 else f"{row[0]}.{row[1]}"

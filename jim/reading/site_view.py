@@ -39,7 +39,7 @@ class Health(NamedTuple):
     @property
     def stale(self) -> bool:
         """Tell whether states may have changed since they were seen."""
-        return self.unfinished and (not self.heart.beats or self.answers_late)
+        return self.unfinished and (not self.heart.at_work or self.answers_late)
 
 
 def health(view: View) -> Health:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.reading.quantities import how_many
@@ -25,13 +25,16 @@ class Hindrance(NamedTuple):
     words: str
 
 
-def hindrances(view: View, task: Task, items: Mapping[str, int], pieces: Mapping[str, int]) -> Iterator[Hindrance]:
-    """Yield what hinders a task, the gravest first."""
+def hindrances(
+    view: View, task: Task, items: Mapping[str, int], pieces: Mapping[str, int], disks: Sequence[str]
+) -> Iterator[Hindrance]:
+    """Yield what hinders a task, the gravest first; `disks` are those with too little room for all tasks."""
     yield from (Hindrance("output", each) for each in not_kept(view, task, 1))
     if task.state not in LOOKING:
         return
-    yield from (Hindrance("disk", words) for stops, words in view.shortages() if stops)
-    sources = list(zip(view.store.sources(task.id), task.spec["source"], strict=True))
+    yield from (Hindrance("disk", words) for words in disks)
+    whole = task.spec
+    sources = list(zip(view.store.sources(task.id), whole["source"], strict=True))
     for source, spec in sources:
         if source.reason and not source.closed:
             yield Hindrance("source", f"{what_of(spec)} cannot be looked at: {source.reason}")
@@ -40,10 +43,17 @@ def hindrances(view: View, task: Task, items: Mapping[str, int], pieces: Mapping
     if pieces.get(PieceState.WAITING) or items.get(ItemState.PROMISED):
         yield from (Hindrance("promises", told) for source, spec in sources if (told := broken(view, source, spec)))
     if not pieces.get(PieceState.READY) and not pieces.get(PieceState.SENT):
-        yield from (Hindrance("upstream", told) for source, _ in sources if (told := upstream_idle(view, source)))
-    waiting, split = items.get(ItemState.AVAILABLE, 0), task.spec["split"]
+        yield from (
+            Hindrance("upstream", told) for source, _ in sources if (told := upstream_idle(view, source, disks))
+        )
+    waiting, split = items.get(ItemState.AVAILABLE, 0), whole["split"]
     if waiting and split["splitter"] is not None and not pieces.get(PieceState.READY):
         yield Hindrance("items", waiting_items(waiting, split))
+
+
+def without_room(view: View) -> tuple[str, ...]:
+    """Return which disks have too little room for all tasks; asked once for a list of very many."""
+    return tuple(words for stops, words in view.shortages() if stops)
 
 
 def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
@@ -61,7 +71,7 @@ def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
     return f"{how_many(count, 'promise')} of {what_of(spec)} {verb} broken{again}"
 
 
-def upstream_idle(view: View, source: Source) -> str:
+def upstream_idle(view: View, source: Source, disks: Sequence[str] | None = None) -> str:
     """Return that the task which fills a source brings nothing as it is; empty: it goes on."""
     upstream = view.store.task(source.upstream) if source.upstream else None
     if upstream is None or (source.closed and not any(to_come(view, source))):
@@ -69,8 +79,9 @@ def upstream_idle(view: View, source: Source) -> str:
     fed = f"it is fed by {upstream.name}, which"
     if upstream.state in IDLE:
         return f"{fed} is {upstream.state.value}{upstream.reason and f': {upstream.reason}'}"
-    counts = (view.store.task_counts(upstream.id, what) for what in ("items", "pieces"))
-    first = next((each.words for each in hindrances(view, upstream, *counts) if each.kind != "items"), "")
+    items, pieces = (view.store.task_counts(upstream.id, what) for what in ("items", "pieces"))
+    full = without_room(view) if disks is None else disks
+    first = next((each.words for each in hindrances(view, upstream, items, pieces, full) if each.kind != "items"), "")
     return f"{fed} waits, too: {first}" if first else ""
 
 

@@ -16,7 +16,7 @@ from jim.reading.hosts import avoided_now
 from jim.reading.quantities import ago
 from jim.reading.task_attempts import attempts
 from jim.reading.task_facts import Failure, failures, sources, sums
-from jim.reading.task_hindrances import hindrances
+from jim.reading.task_hindrances import hindrances, without_room
 from jim.reading.task_pace import Eta, etas, spreads, unplanned
 from jim.reading.task_tests import TestFacts, test_facts
 from jim.reading.task_words import planned
@@ -61,7 +61,8 @@ def records(view: View, tasks: Sequence[Task]) -> list[dict[str, Any]]:
     if not tasks:
         return []
     ends = etas(view, tasks, view.store.counts_of_tasks([each.id for each in tasks]))
-    return [_record(view, each, ends.get(each.id)) for each in tasks]
+    disks = without_room(view)
+    return [_record(view, each, ends.get(each.id), disks) for each in tasks]
 
 
 def record(view: View, task: Task) -> dict[str, Any]:
@@ -75,9 +76,9 @@ def pieces_of(view: View, task: Task, found: Facts) -> int | None:
     return None if to_plan is None else planned(found.pieces) + to_plan
 
 
-def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
+def _record(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> dict[str, Any]:
     found, spec = facts(view, task), task.spec
-    hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces)]
+    hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces, disks)]
     why, hinders = task.reason, hindered[0]["words"] if hindered else ""
     return {
         "name": task.name,
@@ -90,7 +91,7 @@ def _record(view: View, task: Task, eta: Eta | None) -> dict[str, Any]:
         "items": dict(found.items),
         "pieces": dict(found.pieces),
         "pieces_in_all": pieces_of(view, task, found),
-        "campaigns": task.spec["split"]["splitter"] is None,
+        "campaigns": spec["split"]["splitter"] is None,
         "outputs": {each["name"]: outputs(view, task, each["name"]) for each in spec.get("output", ())},
         "on_the_way": found.pieces.get(PieceState.SENT, 0),
         "queued": found.queued,

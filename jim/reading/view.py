@@ -12,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from jim.clock import Clock, age_seconds
+from jim.clock import Clock, age_seconds, as_utc
 from jim.doors import inbox, untaken
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob, is_unwritten
 from jim.model import NOTHING, State, Step, SubmissionState
-from jim.reading import heart
+from jim.reading import before, heart
 from jim.reading.heart import Heart
 from jim.reading.progress import progress
 from jim.site import file as site_file
@@ -115,7 +115,7 @@ class View:
             self._open_if_made()
             return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
-            hint = untaken.hint(self.site.state, number)
+            hint = untaken.hint(self.site.state, number) or before.hint(self.site)
             raise UnknownJob(f"there is no grid job {number} in {self.site.state}{hint}") from None
 
     def _open_if_made(self) -> None:
@@ -125,9 +125,19 @@ class View:
 
     def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
         """Return the grid job, and the local job if any, that `G` or `G.n` names."""
-        number, n = inbox.target_of(text)
+        number, n = inbox.target_of(self.absolute(text))
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
+
+    def absolute(self, text: str) -> str:
+        """Return an id whose local jobs are counted from the end, or up to the end, by their numbers."""
+        if "-" not in text:
+            return text
+        from jim.doors import target  # most ids name one or all local jobs, and lists name none
+
+        if not target.is_relative(text):
+            return text
+        return target.absolute(text, self.grid_job(int(text.partition(".")[0])).size)
 
     def numbered(self, text: str) -> str:
         """Return the number of the grid job with this gatekeeper's contact or this key; other text as it is."""
@@ -139,7 +149,7 @@ class View:
 
     def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
         """Return the local jobs that `G.n`, or slices such as `G.1-4,7`, name; none for `G`."""
-        number, slices = inbox.slices_of(text)
+        number, slices = inbox.slices_of(self.absolute(text))
         job = self.grid_job(number)
         if slices:
             inbox.require_local_job(number, slices[-1][1], job.size)
@@ -205,6 +215,8 @@ class View:
         return whole | {
             "id": f"{local.grid}.{local.n}",
             "status": local.state.value,
+            "MasterJobId": local.grid,
+            "came_from": "" if local.piece.source is None else f"{local.grid}.{local.piece.source}",
             "counts": {local.state.value: 1},
             "reason": local.reason,
             "witness": local.witness,
@@ -246,6 +258,12 @@ class View:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
         return heart.heart(self.site.state, self.store.clock)
 
+    def keeper_seen(self) -> str:
+        """Return when a keeper last wrote its heartbeat; what only it can know is as of then. Empty: none ever did."""
+        with suppress(OSError):
+            return as_utc((self.site.state / "heartbeat").stat().st_mtime)
+        return ""
+
     def without_keeper(self, tasks: Sequence[Task]) -> str:
         """Return that no keeper runs, though tasks need one, or that each one refuses to go on; empty: all is well."""
         found, needed = self.heart(), any(each.state in LIVE_TASKS for each in tasks)
@@ -267,9 +285,9 @@ class View:
         return Published()
 
 
-def look() -> View:
-    """Open this account's state directory for reading."""
-    site = site_file.load()
+def look(site: Site | None = None) -> View:
+    """Open this account's state directory for reading, by the settings of its site."""
+    site = site or site_file.load()
     store, made = _opened(site.state, Clock())
     return View(site, store, made=made)
 

@@ -8,8 +8,10 @@ from operator import attrgetter
 from jim.evidence.transitions import again_of
 from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
-from jim.reading import at_door, avoided, claims, untaken
+from jim.reading import at_door, avoided, claims, queue_words, untaken
+from jim.reading.as_known import as_known
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
+from jim.reading.heart import Heart
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
 from jim.statusdb.record import failures, retryable
@@ -33,7 +35,8 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from at_door.outputs(view, job)
         yield from untaken.wishes(view, job)
         return
-    yield from _keeper(view)
+    heart = view.heart()
+    yield from _keeper(heart)
     yield from _wish(view, job)
     yield from at_door.earlier(view, job)
     if job.step in (Step.ACCEPTED, Step.RESOLVED):
@@ -41,16 +44,20 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     elif job.step is Step.COLLECTING:
         yield _collecting(view, job)
     else:
-        yield from _batch_system(view, job)
-        yield from _history(view, job)
+        yield from as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
         yield from waiting(view, job)
-        for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=attrgetter("k")):
-            yield _sending(view, submission)
-        yield from avoided.hosts(view)
-        yield from _noted(view, job)
-        yield from _queued(view, job)
-        yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
+        yield from as_known(view, heart, _in_the_batch_system(view, job))
+        if heart.at_work:  # otherwise they may have ended long ago, with nobody to take that in
+            yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
         yield from _failed(view, job)
+
+
+def _in_the_batch_system(view: View, job: GridJob) -> Iterator[Wait]:
+    for submission in sorted(view.store.submissions(*UNDECIDED, grid=job.id), key=attrgetter("k")):
+        yield _sending(view, submission)
+    yield from avoided.hosts(view)
+    yield from _noted(view, job)
+    yield from _queued(view, job)
 
 
 def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
@@ -59,10 +66,10 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
         yield _ended(job, local)
         yield from untaken.wishes(view, job)
         return
-    yield from _keeper(view)
+    heart = view.heart()
+    yield from _keeper(heart)
     yield from _wish(view, job)
-    yield from _batch_system(view, job)
-    yield from _history(view, job)
+    yield from as_known(view, heart, (*_batch_system(view, job), *_history(view, job)))
     if local.wish:
         yield Wait(
             f"a person asked to {local.wish} it",
@@ -74,10 +81,11 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     elif local.state is State.SUBMITTING:
         submission = view.store.submission(job.id, local.submission or 0)
         if submission:
-            yield _sending(view, submission)
+            yield from as_known(view, heart, [_sending(view, submission)])
     else:
-        yield _in_batch(view, local)
-        yield from claims.silent(view, [local])
+        yield from as_known(view, heart, [_in_batch(view, job, local)])
+        if heart.at_work:
+            yield from claims.silent(view, [local])
     yield from avoided.spared(view, local)
 
 
@@ -101,9 +109,8 @@ def _again(view: View, job: GridJob) -> str:
     return "" if job.is_of_task else f"`jim recover {job.id}` writes a request for the work that can never run"
 
 
-def _keeper(view: View) -> Iterator[Wait]:
-    heart = view.heart()
-    if not heart.beats:
+def _keeper(heart: Heart) -> Iterator[Wait]:
+    if not heart.at_work:
         yield Wait(heart.words, f"{heart.next}; nothing happens until then", "heartbeat")
 
 
@@ -237,7 +244,9 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     for state, words in QUEUED.items():
         count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)
         if count > 0:
-            yield Wait(many(count, *words), f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
+            why = queue_words.words(view, job, state)
+            what = f"{many(count, *words)}{f': {why}' if why else ''}"
+            yield Wait(what, f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
@@ -267,10 +276,11 @@ def _after(view: View, state: State) -> str:
 # One local job
 
 
-def _in_batch(view: View, local: LocalJob) -> Wait:
+def _in_batch(view: View, job: GridJob, local: LocalJob) -> Wait:
     submission = view.store.submission(local.grid, local.submission or 0)
     batch_id = f", batch job {submission.batch_id}" if submission and submission.batch_id else ""
-    why = f" ({local.reason})" if local.reason else ""
+    words = local.reason or queue_words.words_for(view, job, local)
+    why = f" ({words})" if words else ""
     vain = local.kind is Kind.NEVER_STARTS
     return Wait(
         f"{QUEUED[local.state][1]}{batch_id}{_claim(view, local)}{why}",

@@ -76,7 +76,7 @@ def tasks_of(view: View, of: Of) -> list[Task]:
 def _about(view: View, count: int, tasks: int) -> dict[str, dict[str, object]]:
     """Return what the document of the site begins with."""
     seen, now = health(view), view.now()
-    keeper = "at work" if seen.heart.beats else "not at work" if seen.unfinished else "at rest"
+    keeper = "at work" if seen.heart.at_work else "not at work" if seen.unfinished else "at rest"
     told = {"keeper": keeper, "batch_system": seen.system, "answered": seen.seen, "trouble": seen.trouble.words}
     counts = {state.value: count for state, count in unfinished_counts(view).items()}
     site: dict[str, object] = {

@@ -16,19 +16,30 @@ from jim.errors import BadRequest
 from jim.model import Answer
 from jim.site.file import MANAGED_FILE, MANAGED_STATE, STATE_VARIABLE
 
+UNKNOWN = "there is no such account"
 LIMIT_SECONDS, AT_ONCE = 60, 16
 T = TypeVar("T")
 
 
 def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> Iterator[str]:
-    """Return the accounts that own the state directory of their name: a mere name makes no account act."""
+    """Return the accounts that own the state directory of their name: a mere name makes no account act.
+
+    What somebody has put aside as ACCOUNT.WORD, such as an old state directory, is nothing to complain about.
+    """
     for directory in sorted(place.iterdir()):
         if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
             continue
-        if wrong := _wrong(directory):
-            complain(f"{directory.name}: {wrong}; left alone")
-        else:
+        wrong = _wrong(directory)
+        if not wrong:
             yield directory.name
+        elif wrong != UNKNOWN or not _is_put_aside(directory):
+            complain(f"{directory.name}: {wrong}; left alone")
+
+
+def _is_put_aside(directory: Path) -> bool:
+    account, _, word = directory.name.rpartition(".")
+    own = directory.parent / account
+    return bool(account and word) and own.is_dir() and not _wrong(own)
 
 
 def _wrong(directory: Path) -> str:
@@ -36,7 +47,7 @@ def _wrong(directory: Path) -> str:
     try:
         owner = pwd.getpwnam(directory.name).pw_uid
     except KeyError:
-        return "there is no such account"
+        return UNKNOWN
     has = directory.lstat()
     if has.st_uid == owner and stat.S_ISDIR(has.st_mode):
         return ""

@@ -17,10 +17,11 @@ from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
 from jim.site import whose
-from jim.site.sections import QUEUES, Queue, checked, line_of, queues_in
+from jim.site.sections import QUEUES, Queue, begun_twice, checked, line_of, queues_in
 from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
 from jim.trust import Untrusted, settings_in, use
 
+OWN = ".local/state/jim"  # in a home directory
 MANAGED_FILE = Path("/etc/jim/site.toml")
 MANAGED_STATE = Path("/var/lib/jim")
 # The environment variables that JIM reads; a gatekeeper passes neither of them.
@@ -132,41 +133,56 @@ class Site(NamedTuple):
 
 def load(state: str = "") -> Site:
     """Find this account's site file and state directory, and read the settings."""
+    site = unread(state)
+    return read(site.file, site.state, managed=site.managed) if site.file else site
+
+
+def unread(state: str = "") -> Site:
+    """Find this account's site file and state directory, and read no settings: the file may be wrong."""
     state = state or os.environ.get(STATE_VARIABLE, "")
     named = os.environ.get(SITE_VARIABLE)
     place = _named_state(state) if state else _managed_state() if MANAGED_FILE.exists() else own_state()
     whose.refuse_unusable(place)
     if MANAGED_FILE.exists() and place.parent == MANAGED_STATE:
-        return read(Path(named or MANAGED_FILE), place, managed=True)
+        return Site(place, Path(named or MANAGED_FILE), managed=True)
     if named:
-        return read(Path(named).absolute(), place)
-    for file in (place / "site.toml", MANAGED_FILE):
-        if file.exists():
-            return read(file, place)
-    return Site(state=place)
+        return Site(place, Path(named).absolute())
+    return Site(place, next((file for file in (place / "site.toml", MANAGED_FILE) if file.exists()), None))
 
 
 def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     """Read a whole site file; refuse anything unknown, with its place and the expected value."""
     try:
         content = settings_in(file, *_owners(state, managed=managed))
-        text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
-        tables = tomllib.loads(text)
     except Untrusted as error:
         raise BadSite(f"JIM does not obey the site file {error.filename}: {error.strerror}") from error
     except OSError as error:
         raise BadSite(f"cannot read the site file {file}: {in_words(error)}") from error
-    except (ValueError, RecursionError) as error:
-        reason = in_words(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise BadSite(f"{file}: {reason}") from error
+    text, tables = _parsed(file, content)
     sections = {name: _section(file, text, name, table) for name, table in tables.items()}
     site = Site(state=state, file=file, managed=managed, **sections)
     if "wall_seconds" not in tables.get("batch", {}):  # a default must not exceed its limit
         usual = min(site.batch.wall_seconds, site.batch.most_wall_seconds)
         site = site._replace(batch=site.batch._replace(wall_seconds=usual))
-    for section, key, problem in _contradictions(site):
+    for section, key, problem in _contradictions(site, tables):
         raise BadSite(f"{file}:{line_of(text, section, key)}: {section}.{key}: {problem}")
     return site
+
+
+def _parsed(file: Path, content: bytes) -> tuple[str, dict[str, Any]]:
+    """Return the text of a site file, and its sections."""
+    text = ""
+    try:
+        text = content.decode().removeprefix("\ufeff")  # a mark that some editors begin with
+        return text, tomllib.loads(text)
+    except RecursionError as error:
+        raise BadSite(f"{file}: nested too deeply") from error
+    except ValueError as error:
+        reason = in_words(error)
+        line = re.search(r"\bline (\d+)", reason)
+        if line and (twice := begun_twice(text, int(line[1]))):
+            raise BadSite(f"{file}:{line[1]}: {twice}") from error
+        raise BadSite(f"{file}: {reason}") from error
 
 
 def _owners(state: Path, *, managed: bool) -> set[int]:
@@ -187,8 +203,8 @@ def _section(file: Path, text: str, name: str, table: Any) -> Any:
     return SECTIONS[name](**dict(checked(file, text, name, table, settings(name))))
 
 
-def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
-    """Return settings that are each valid but contradict each other."""
+def _contradictions(site: Site, tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Return settings that are each valid but contradict each other; of two, one that is in the file."""
     for name, default, allowed in (
         ("queue", site.batch.queue, site.batch.queues),
         ("account", site.batch.account, site.batch.accounts),
@@ -197,8 +213,11 @@ def _contradictions(site: Site) -> Iterator[tuple[str, str, str]]:
             yield "batch", name, f"{default!r} is not in batch.{name}s{nearest(default, allowed)}"
     for name in ("state", "work"):
         warn, stop = getattr(site.disk, f"{name}_warn_mb"), getattr(site.disk, f"{name}_stop_mb")
-        if warn < stop:
+        if warn < stop and f"{name}_warn_mb" in tables["disk"]:
             yield "disk", f"{name}_warn_mb", f"{warn:,} is less than disk.{name}_stop_mb, {stop:,}"
+        elif warn < stop:
+            what = f"disk.{name}_warn_mb, which is {warn:,} where nothing is set: set that, too"
+            yield "disk", f"{name}_stop_mb", f"{stop:,} is more than {what}"
     for section, name, value, most in (
         ("batch", "wall_seconds", site.batch.wall_seconds, site.batch.most_wall_seconds),
         ("sizing", "recommended_cpu_seconds", site.sizing.recommended_cpu_seconds, site.sizing.most_cpu_seconds),
@@ -264,7 +283,7 @@ def own_state() -> Path:
     home = os.environ.get("XDG_STATE_HOME")
     if home and Path(home).is_absolute():
         return Path(home) / "jim"
-    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / ".local/state/jim"
+    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / OWN
 
 
 def file_system_of(path: Path, mounts: str | None = None) -> str:

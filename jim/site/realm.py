@@ -72,6 +72,9 @@ class Opener:
     def require_foreign(self, directory: int, path: str, about: str) -> None:
         """Refuse an opened directory of JIM's own; `path` is what for."""
 
+    def require_outside(self, path: str, about: str) -> None:
+        """Refuse a file of JIM's own, and a name in a directory of JIM's own, whether there is such a file or not."""
+
 
 OWN = Opener()
 
@@ -123,6 +126,15 @@ class Confined(Opener):
         """Refuse an opened directory of JIM's own."""
         if self._decides(directory) is False:
             raise BadRequest(f"{path} is JIM's own, and no place for a job", about)
+
+    def require_outside(self, path: str, about: str) -> None:
+        """Refuse a file of JIM's own, and a name in a directory of JIM's own, whether there is such a file or not."""
+        with opened(path, may_lack=True) as place:
+            seen = place.about() if place.at >= 0 else None
+            is_directory = seen is not None and stat.S_ISDIR(seen.st_mode)
+            self.require_foreign(place.at if is_directory else place.directory, path, about)
+            if seen and (id_of(seen) in self._secrets or (seen.st_nlink > 1 and id_of(seen) in self._credentials)):
+                raise BadRequest(f"{path} is JIM's own, and no file for a job", about)
 
     @contextmanager
     def _opened(self, path: str, about: str) -> Iterator[Place]:

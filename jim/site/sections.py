@@ -91,15 +91,38 @@ def checked(
 
 
 def line_of(text: str, section: str, key: str) -> int:
-    """Find the line of a key; tomllib does not report it."""
-    current = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        head = re.match(r"\s*\[\s*([\w.\"-]+)\s*\]", line)
-        if head:
-            current = head[1].strip('"')
-            if key and current == f"{section}.{key}":
-                return number
-        found = not key if head else current == section and re.match(rf"\s*\"?{re.escape(key)}\"?\s*[=.]", line)
-        if current == section and found:
+    """Find the line of a key, or of a section; tomllib does not report it."""
+    whole, above = ".".join(filter(None, (section, key))), 1
+    for number, is_section, name in _named(text):
+        if name == whole or name.startswith(f"{whole}."):
             return number
-    return 1
+        if name == section and not is_section:  # its keys stand in one line
+            above = number
+    return above
+
+
+def begun_twice(text: str, line: int) -> str:
+    """Return what is wrong with a line that repeats a section or a key; empty: it repeats none."""
+    first: dict[str, int] = {}
+    for number, is_section, name in _named(text):
+        before = first.setdefault(name, number)
+        if number == line and before < number:
+            if is_section:
+                return f"section [{name}] begins at line {before}: put its settings there, and remove this line"
+            return f"{name} is set in line {before} already: remove one of the two lines"
+    return ""
+
+
+def _named(text: str) -> Iterator[tuple[int, bool, str]]:
+    """Yield the lines that begin sections or set keys: the number, whether it begins a section, and the whole name."""
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := re.match(r"\s*\[{1,2}([^\[\]]+)\]", line):
+            section = _plain(head[1])
+            yield number, True, section
+        elif key := re.match(r"\s*([\w.\"'-][\w.\"' -]*?)\s*=", line):
+            yield number, False, ".".join(filter(None, (section, _plain(key[1]))))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s\"']", "", name)

@@ -32,6 +32,7 @@ def open_store(state: Path, clock: Clock, *, write: bool = False) -> Store:
 
 def empty_store(clock: Clock) -> Store:
     """Return an empty store in memory."""
+    from jim.database import MEMORY
     from jim.statusdb.sqlite import Store
 
-    return Store(Path(":memory:"), clock, write=True)
+    return Store(MEMORY, clock, write=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jim.model import Kind, State
 
@@ -23,6 +23,7 @@ class GridJobsAsked(NamedTuple):
     failed: bool = False  # some of its local jobs did not complete
     folded: bool = False  # without those of tasks
     tasks: tuple[int, ...] = ()  # only those of these tasks
+    masters: tuple[int, ...] = ()  # only these, and those that do work of these
     changed: bool = False  # ordered by last change, not by number
     after: tuple[str, int] | None = None  # change and number of the last row before
 
@@ -251,3 +252,26 @@ class TaskFailures(NamedTuple):
     kind: Kind
     times: int
     first: int  # piece
+
+
+class QueueWords(NamedTuple):
+    """What the batch system says of waiting jobs of one submission; it decides nothing."""
+
+    k: int
+    state: str  # submitted or held
+    words: str
+    jobs: int  # in the last good listing
+    since: str  # when a listing first said so of any of them
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as all documents show it."""
+        facts = {"submission": self.k, "state": self.state, "words": self.words}
+        return {**facts, "count": self.jobs, "since": self.since}
+
+
+class LastLine(NamedTuple):
+    """The last line of stderr that failed local jobs with one reason share."""
+
+    line: str
+    times: int  # how many of those that were read end with it
+    read: int

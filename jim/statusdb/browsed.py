@@ -25,6 +25,15 @@ from jim.statusdb.used import Completed
 MOST_NAMED = 20_000  # local jobs that a statement names
 STATE_OF = dict(enumerate(CODED, 1))
 STEPS_BETWEEN = 2000  # of SQLite's virtual machine, between two looks at the clock
+NAMES = (
+    "SELECT grid, json_extract(text, '$.name'), "
+    "CASE json_type(text, '$.executable') WHEN 'text' THEN json_extract(text, '$.executable') END FROM request "
+    "WHERE grid IN (SELECT value FROM json_each(?)) AND length(text) <= ?"
+)
+OF_MASTERS = (
+    "(id IN (SELECT value FROM json_each(?)) OR (came_from <> '' AND "
+    "CAST(came_from AS INTEGER) IN (SELECT value FROM json_each(?))))"
+)
 HERDS = {
     "single": "splitter = ''",
     "split": "splitter <> '' AND size > 0",
@@ -91,6 +100,11 @@ class Browsed(Completed):
         which, values = all_of([*_grid_jobs(asked), *_after(asked)])
         found = self.db.execute(f"SELECT * FROM grid_job WHERE {which} ORDER BY {order} LIMIT ?", (*values, limit))
         return list(rows.grid_jobs(found, lambda _: "{}"))
+
+    def names(self, grids: Sequence[int], longest: int) -> dict[int, tuple[object, object]]:
+        """Return the names and programs of grid jobs as their requests have them, unless these are longer."""
+        found = self.db.execute(NAMES, (json.dumps(grids), longest)) if grids else ()
+        return {grid: (name, program) for grid, name, program in found}
 
     def count_grid_jobs(self, asked: GridJobsAsked, at_most: int) -> int:
         """Count matching grid jobs on all pages; stop at one more than `at_most`."""
@@ -276,6 +290,7 @@ def _grid_jobs(asked: GridJobsAsked) -> Clauses:
     clauses += [(FAILED, ())] if asked.failed else []
     clauses += [(NOT_OF_TASK, ())] if asked.folded else []
     clauses += [(OF_TASKS, (json.dumps(asked.tasks),))] if asked.tasks else []
+    clauses += [(OF_MASTERS, (json.dumps(asked.masters),) * 2)] if asked.masters else []
     return clauses
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from jim.clock import Clock
-from jim.database import opened, part, store_error, transaction
+from jim.database import MEMORY, opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, LogLost, StoreError, UnknownJob
 from jim.files import identity_of, set_apart
 from jim.jobs import HELD
@@ -44,8 +44,6 @@ class Connected:
         self._inodes: tuple[Identity, Identity] = (None, None)
         if write:
             self._prepare(self._format)
-            set_apart(file)  # of a new database, SQLite has made the log only now
-            self._inodes = identity_of(file), identity_of(self._log)
         elif self._format:
             for view in as_views(self._format):
                 self.db.execute(view)
@@ -58,6 +56,9 @@ class Connected:
             derived = of_upgrade(version) if version else ""
             self.db.executescript(f"BEGIN; {schema(version)} {derived} PRAGMA user_version = {VERSION}; COMMIT;")
         self._format = VERSION
+        if self.file != MEMORY:
+            set_apart(self.file)  # of a new database, SQLite has made the log only now
+            self._inodes = identity_of(self.file), identity_of(self._log)
 
     def close(self) -> None:
         """Close the store."""

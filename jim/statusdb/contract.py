@@ -50,12 +50,14 @@ from jim.statusdb.asked import (
     GridJobsAsked,
     HostSeen,
     HostTotal,
+    LastLine,
     LocalJobsAsked,
     LocalJobSeen,
     Minute,
     PhaseSeen,
     Publisher,
     Query,
+    QueueWords,
     Refused,
     Unchecked,
 )
@@ -446,6 +448,36 @@ class Store(TaskStore, Protocol):
 
     def count_in(self, key: Key) -> None:
         """Record that an attempt counts after all; it is no longer to be fenced."""
+
+    def last_lines(self, grid: int) -> dict[str, LastLine]:
+        """Return the last lines of a grid job's failed local jobs, by their reason."""
+
+    def set_last_lines(self, grid: int, lines: Mapping[str, LastLine]) -> None:
+        """Store last lines by reason. No move acts on them, so this causes no look."""
+
+    def failed_after(self, grid: int, seq: int, limit: int) -> list[tuple[int, int]]:
+        """Return local jobs that have failed after a line of the journal: the number of the line, and n."""
+
+    def names(self, grids: Sequence[int], longest: int) -> dict[int, tuple[object, object]]:
+        """Return the names and programs of grid jobs as their requests have them, unless these are longer."""
+
+    def knows_origins(self) -> bool:
+        """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
+
+    def has_queue_words(self) -> bool:
+        """Tell whether the store has such words; one of an older format has none."""
+
+    def queue_words(self, grid: int) -> list[QueueWords]:
+        """Return what the batch system says of the waiting jobs of a grid job, in groups."""
+
+    def new_queue_words(self, seen: Mapping[tuple[int, int, str, str], int]) -> dict[tuple[int, int, str, str], int]:
+        """Return which groups of all grid jobs differ from what is stored; 0: nothing says so any more.
+
+        A group is a grid job, a submission, a state and words; it has a number of jobs.
+        """
+
+    def set_queue_words(self, new: Mapping[tuple[int, int, str, str], int]) -> None:
+        """Store what differs. No move acts on it, so this causes no look."""
 
     def spared(self, grid: int, n: int) -> int:
         """Return how many attempts at a local job do not count."""

@@ -13,9 +13,10 @@ from jim.model import Step
 from jim.statusdb import rows
 from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
 from jim.statusdb.browsed import HERDS
-from jim.statusdb.formats import WITH_KINDS
+from jim.statusdb.formats import WITH_KINDS, WITH_ORIGINS
 from jim.statusdb.publications import Publications
-from jim.statusdb.record import status
+from jim.statusdb.queue_words import STILL_LISTED
+from jim.statusdb.record import SPLIT_TYPES, status
 
 NAMESPACE = "urn:jim:status:1"
 # XML allows none of these characters, even as escapes.
@@ -68,6 +69,11 @@ def _reason(alias: str) -> dict[str, Attribute]:
 
 _HERDS = " ".join(f"WHEN {sql} THEN '{herd}'" for herd, sql in HERDS.items())
 _HERD = re.sub(r"\b(splitter|size|step)\b", r"g.\1", f"CASE {_HERDS} END")
+_SPLIT_TYPES = " ".join(f"WHEN '{herd}' THEN '{name}'" for herd, name in SPLIT_TYPES.items())
+_SPLIT_TYPE = f"CASE {_HERD} {_SPLIT_TYPES} END"
+# The field `source` of a piece, which is a list; in older forms it is a table, or a list that ends before.
+_SOURCE = "CASE json_type(l.piece, '$[2]') WHEN 'array' THEN json_extract(l.piece, '$[7]') END"
+_SOURCE = f"coalesce({_SOURCE}, json_extract(l.piece, '$.source'))"
 _STATUS = f"CASE g.step WHEN '{Step.FINISHED.value}' THEN g.outcome ELSE status_of(g.id) END"
 _LATE = "(SELECT d.late FROM detail d WHERE d.grid = p.grid AND d.n = p.n AND d.name = p.key)"
 
@@ -83,6 +89,9 @@ ELEMENTS = {
             **words("g", "owner", "step"),
             "status": Attribute(_STATUS),
             "herd": Attribute(_HERD),
+            "MasterJobId": _number("CASE WHEN {from:g} <> '' THEN CAST({from:g} AS INTEGER) ELSE g.id END"),
+            "JobSplitType": Attribute(_SPLIT_TYPE),
+            "came_from": Attribute("{from:g}"),
             "reason": Attribute("g.reason"),
             "witness": Attribute("'keeper'"),
             "seen": Attribute("", known=False),
@@ -90,6 +99,18 @@ ELEMENTS = {
             "created": Attribute("g.created"),
             **changed_of("g"),
         },
+    ),
+    "queued": Element(
+        "queue_words",
+        "q",
+        ("grid", "k", "state", "words"),
+        {
+            "submission": _number("q.k"),
+            **words("q", "state", "words"),
+            "count": _number("q.count"),
+            "since": Attribute("q.since"),
+        },
+        where=STILL_LISTED,
     ),
     "local_job": Element(
         "local_job",
@@ -99,6 +120,7 @@ ELEMENTS = {
             "n": _number("l.n"),
             "state": Attribute("l.state"),
             "attempt": _number("l.attempt"),
+            "came_from": Attribute(f"ifnull(l.grid || '.' || {_SOURCE}, '')"),
             "witness": Attribute("l.witness"),
             **_reason("l"),
             **changed_of("l"),
@@ -196,6 +218,11 @@ class Elements(Publications):
         """Tell whether the store has kinds of reasons; a store of an older format has none."""
         return self._format >= WITH_KINDS
 
+    def knows_origins(self) -> bool:
+        """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
+        return self._format >= WITH_ORIGINS
+
     def in_this_format(self, sql: str) -> str:
         """Return SQL of elements for the format of this store: an older one has no kinds of reasons."""
+        sql = re.sub(r"\{from:(\w+)\}", r"\1.came_from" if self.knows_origins() else "''", sql)
         return re.sub(r"\{kind:(\w+)\}", r"\1.kind" if self.knows_kinds() else "''", sql)

@@ -7,6 +7,7 @@ from pathlib import Path
 # The first formats with tables or columns that readers need. A store has an older format until a keeper opens it.
 WITH_KINDS, WITH_DERIVED, WITH_VERSIONS, WITH_SENDERS, WITH_ASKED = 6, 8, 9, 10, 11
 WITH_GENERATIONS, WITH_SPARED, WITH_TASKS, WITH_OUTPUTS, WITH_KNOWN = 12, 12, 12, 13, 14
+WITH_QUEUE_WORDS = WITH_LAST_LINES = WITH_ORIGINS = 14
 # From format 1 to 2, from 2 to 3, and so on.
 UPGRADES = (
     "ALTER TABLE grid_job ADD COLUMN splitter TEXT NOT NULL DEFAULT '';",
@@ -174,6 +175,12 @@ UPGRADES = (
     ALTER TABLE submission ADD COLUMN booted TEXT NOT NULL DEFAULT '';
     ALTER TABLE sender ADD COLUMN known INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE grid_job ADD COLUMN realm TEXT NOT NULL DEFAULT '';
+    ALTER TABLE grid_job ADD COLUMN came_from TEXT NOT NULL DEFAULT '';
+    CREATE INDEX grid_job_origin ON grid_job (CAST(came_from AS INTEGER)) WHERE came_from <> '';
+    CREATE TABLE last_line (grid INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL, times INTEGER NOT NULL,
+        read INTEGER NOT NULL, PRIMARY KEY (grid, reason)) WITHOUT ROWID;
+    CREATE TABLE queue_words (grid INTEGER NOT NULL, k INTEGER NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL,
+        count INTEGER NOT NULL, since TEXT NOT NULL, PRIMARY KEY (grid, k, state, words)) WITHOUT ROWID;
     """,
 )
 

@@ -68,6 +68,14 @@ def herd(job: GridJob) -> str:
     return "not split" if job.step is Step.FINISHED else "will split"
 
 
+SPLIT_TYPES = {"single": "Single", "will split": "WillSplit", "split": "Splitted", "not split": "WillSplit"}
+
+
+def master(job: GridJob) -> int:
+    """Return the grid job whose work it does, as RFC 15 of DIRAC means MasterJobId; its own number without one."""
+    return int(job.came_from.partition(".")[0] or job.id)
+
+
 def failures(store: Store, grid: int) -> str:
     """Return why local jobs did not complete, the most frequent reasons first."""
     ended_badly = (State.FAILED, State.KILLED, State.NEW)
@@ -95,6 +103,9 @@ def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) 
         "step": job.step.value,
         "status": status(job, counts, strict=strict),
         "herd": herd(job),
+        "MasterJobId": master(job),
+        "JobSplitType": SPLIT_TYPES[herd(job)],
+        "came_from": job.came_from,
         "counts": {state.value: count for state, count in sorted(counts.items(), key=lambda each: each[0].value)},
         "reason": job.reason,
         "witness": "keeper",

@@ -71,8 +71,8 @@ FINAL_WORDS = ", ".join(repr(state.value) for state in FINAL)
 RAISE = "INSERT INTO meta VALUES ('serial', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 RAISE_VERSION = "INSERT INTO meta VALUES ('version', 1) ON CONFLICT DO UPDATE SET value = value + 1"
 ADD_GRID_JOB = (
-    "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce, door, realm) "
-    "VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?, ?, ?)"
+    "INSERT OR IGNORE INTO grid_job (id, key, job_type, owner, step, created, updated, splitter, nonce, door, realm, "
+    "came_from) VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?, ?, ?, ?)"
 )
 # `tries` counts looks in these states; for an intended submission it counts batch commands that could not start.
 LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"

@@ -29,8 +29,10 @@ CREATE TABLE grid_job (
     door TEXT NOT NULL DEFAULT '',      -- in whose words its polls are answered; empty: an older version took it in
     version INTEGER NOT NULL DEFAULT 0, -- one more with each transaction that changes anything of the grid job
     room INTEGER,                       -- how many of its local jobs may be in the batch system; null: no limit of its own
-    realm TEXT NOT NULL DEFAULT ''      -- which files its sender may name, JSON; empty: whatever the account can read
+    realm TEXT NOT NULL DEFAULT '',     -- which files its sender may name, JSON; empty: whatever the account can read
+    came_from TEXT NOT NULL DEFAULT ''  -- the grid job G, or the local job G.n, whose work it does
 );
+CREATE INDEX grid_job_origin ON grid_job (CAST(came_from AS INTEGER)) WHERE came_from <> '';
 CREATE INDEX grid_job_by_step ON grid_job (step);
 CREATE INDEX grid_job_elsewhere ON grid_job (id, place) WHERE place NOT IN ('', CAST(id AS TEXT));
 
@@ -166,6 +168,19 @@ CREATE TABLE unaccounted (
 -- Since when the batch system says that an attempt can never start, in seconds since 1970.
 CREATE TABLE in_vain (
     grid INTEGER NOT NULL, k INTEGER NOT NULL, idx INTEGER NOT NULL, since REAL NOT NULL, PRIMARY KEY (grid, k, idx)
+) WITHOUT ROWID;
+
+-- What the batch system says of waiting jobs of a submission, by words, as of the last good listing.
+CREATE TABLE queue_words (
+    grid INTEGER NOT NULL, k INTEGER NOT NULL, state TEXT NOT NULL, words TEXT NOT NULL, count INTEGER NOT NULL,
+    since TEXT NOT NULL,                -- when a listing first said so
+    PRIMARY KEY (grid, k, state, words)
+) WITHOUT ROWID;
+
+-- The last line of stderr that failed local jobs with a reason share: `times` of the `read` ones.
+CREATE TABLE last_line (
+    grid INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL, times INTEGER NOT NULL, read INTEGER NOT NULL,
+    PRIMARY KEY (grid, reason)
 ) WITHOUT ROWID;
 
 -- What a door keeps of a grid job, if there is anything.

@@ -17,9 +17,11 @@ from jim.statusdb import rows
 from jim.statusdb.at_doors import AtDoors
 from jim.statusdb.elements import Elements
 from jim.statusdb.journals import ACCEPTED, Journals
+from jim.statusdb.last_lines import LastLines
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
+from jim.statusdb.queue_words import QueueWords
 from jim.statusdb.senders import Senders
 from jim.statusdb.spared import Spared
 from jim.statusdb.submissions import Submissions
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain", "at_door", "spared"),
+    *("sender", "unaccounted", "in_vain", "at_door", "spared", "queue_words", "last_line"),
 )
 OPEN = tuple(step for step in Step if step is not Step.FINISHED)
 
@@ -40,7 +42,7 @@ def _values(steps: Iterable[Step]) -> list[str]:
     return [step.value for step in steps]
 
 
-class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskElements):
+class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journals, AtDoors, TaskElements):
     """The status DB of one state directory."""
 
     def reader(self) -> Store:
@@ -63,7 +65,7 @@ class Store(Elements, Submissions, Senders, Spared, Journals, AtDoors, TaskEleme
     ) -> bool:
         """Add a grid job, at step accepted; a known key or number changes nothing."""
         job_type, splitter, now = request["job_type"], request.get("splitter") or "", self.clock.utc()
-        row = number, key, job_type, owner, created, now, splitter, nonce, door, realm
+        row = number, key, job_type, owner, created, now, splitter, nonce, door, realm, request.get("came_from") or ""
         with self.transaction():
             cursor = self.db.execute(rows.ADD_GRID_JOB, row)
             if cursor.rowcount:

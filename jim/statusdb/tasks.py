@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jim.database import MEMORY
 from jim.errors import UnknownJob
 from jim.statusdb.connected import Connected
 from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
@@ -93,7 +94,7 @@ class Tasks(Connected):
         found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,)) if self._format >= WITH_TASKS else ()
         for row in found:
             return _task(row)
-        where = self.file.parent if self.file.name != ":memory:" else "a state directory without a status DB"
+        where = self.file.parent if self.file != MEMORY else "a state directory without a status DB"
         raise UnknownJob(f"there is no task {name!r} in {where}")
 
     def any_live_task(self) -> bool:

@@ -117,7 +117,10 @@ def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = Fals
     facts = record(store, job, store.fact("seen"), strict=strict)
     counts = facts.pop("counts")
     yield f"<jim:grid_job{outer}{attributes(facts | changed(job.updated))}>\n"
-    yield f"<jim:counts{attributes(counts)}/>\n{of_value('request', '', job.public_request)}\n"
+    yield f"<jim:counts{attributes(counts)}/>\n"
+    for each in store.queue_words(job.id):
+        yield f"<jim:queued{attributes(each.facts())}/>\n"
+    yield f"{of_value('request', '', job.public_request)}\n"
     size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
     yield f"<jim:size{size}>{text(job.why)}</jim:size>\n{of_value('result', '', job.result)}\n"
     yield f"{_details(store, job.id, range(OF_ALL, 0)).get(OF_ALL, EMPTY)}\n"

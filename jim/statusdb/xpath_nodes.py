@@ -16,6 +16,7 @@ from jim.statusdb.xpath_tree import ANYWHERE, Call, Filter, Number, Path, Step, 
 ABOVE = {
     "site": "",
     "grid_job": "site",
+    "queued": "grid_job",
     "local_job": "grid_job",
     "attempt": "local_job",
     "task": "site",
@@ -68,8 +69,8 @@ class Nodes(NamedTuple):
 class Walk:
     """The paths of one expression over one document."""
 
-    def __init__(self, root: Root, *, kinds: bool = True) -> None:
-        self._root, self._kinds = root, kinds
+    def __init__(self, root: Root, *, kinds: bool = True, origins: bool = True) -> None:
+        self._root, self._kinds, self._origins = root, kinds, origins
         self._numbers = itertools.count(1)
         self.never: list[str] = []  # steps that lead to nothing, in words
 
@@ -131,6 +132,8 @@ class Walk:
             nodes = self._grid_job(nodes)
         if name == "grid_job":
             return self._grid_job(nodes)
+        if name == "queued":
+            return self._joined(nodes, name, (f"{{}}.grid = {nodes.grid}",), grid="{0}.grid", n=nodes.n)
         if name == "detail":
             return nodes._replace(at="detail", n=nodes.n if deep or nodes.at == "local_job" else "= -1")
         return self._rows(nodes, name)
@@ -218,6 +221,7 @@ class Walk:
     def _of(self, nodes: Nodes, sql: str) -> str:
         own = ELEMENTS[nodes.at].alias
         sql = re.sub(r"\{kind:\w+\}", f"{own}.kind" if self._kinds else "''", sql)
+        sql = re.sub(r"\{from:\w+\}", f"{own}.came_from" if self._origins else "''", sql)
         return re.sub(rf"\b{own}\.", f"{nodes.alias}.", sql)
 
 

@@ -30,7 +30,7 @@ from jim.statusdb.xpath_nodes import (
 from jim.statusdb.xpath_tree import Call, Number, Operation, Path, Text, Tree, below
 
 MOST_PARTS = 300  # of an expression: SQLite's own limits are not far
-WHOLE = ("grid_job", *TASK_ELEMENTS)  # elements that are results only in a whole document
+WHOLE = ("grid_job", "queued", *TASK_ELEMENTS)  # elements that are results only in a whole document
 SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 HOLDS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 INTEGER = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
-from jim.model import State, Verb
+from jim.model import Kind, State, Verb
 from jim.statusdb.contract import Store
 from jim.statusdb.outputs import another_fact
 from jim.statusdb.task_rows import (
@@ -82,13 +82,33 @@ def pool_of(store: Store, task: Task) -> Pool:
     closed = [each.closed for each in store.sources(task.id)]
     counts = store.task_counts(task.id, "pieces")
     sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
-    groups, fed = frozenset(each.grp for each in store.groups(task.id)), store.fed_tasks([task.id])
-    feeds = tuple(each.name for each in map(store.task, sorted(fed)) if each and each.state not in ENDED)
+    groups, feeds = frozenset(each.grp for each in store.groups(task.id)), tuple(_fed_unfinished(store, task))
     nothing = not store.task_counts(task.id, "items").get(ItemState.AVAILABLE)
     is_fed = any(each.upstream for each in store.sources(task.id))
     proves = is_fed and (nothing or not task.tests)
     another = bool(in_another_store(store, task))
     return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, another, proves)
+
+
+def _fed_unfinished(store: Store, task: Task) -> Iterator[str]:
+    """Yield the tasks that a task feeds and that have not ended.
+
+    Behind one that has finished with failures, too: what that could still do with the files of the first one may be
+    what the others wait for.
+    """
+    looked, fed = {task.id}, store.fed_tasks([task.id])
+    while fed:
+        tasks = [each for each in map(store.task, sorted(fed)) if each]
+        yield from (each.name for each in tasks if each.state not in ENDED)
+        looked |= fed
+        mendable = [each.id for each in tasks if each.state is TaskState.FINISHED and _can_be_mended(store, each, task)]
+        fed = store.fed_tasks(mendable) - looked if mendable else set()
+
+
+def _can_be_mended(store: Store, task: Task, first: Task) -> bool:
+    """Tell whether failed pieces of a task may be done once more; none brings what a cancelled task has promised."""
+    failed = store.failed_pieces(task.id)
+    return any(each.kind is not Kind.BROKEN or first.state is not TaskState.CANCELLED for each in failed)
 
 
 def coming_to_rest(store: Store, task: Task, grp: str | None = None) -> list[Item]:

@@ -5,6 +5,7 @@ Without these the job type's rule of thumb decides.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ from jim.handlers.base import Handler, has_variable
 from jim.model import Resources
 from jim.plugins import foreign
 from jim.site.file import Site
+
+LOCAL = "local"  # the batch system of one machine, this one
 
 TEST_EVENTS = 10
 SPECIAL = ("gpus", "constraint", "licences")  # batch systems differ in these
@@ -150,6 +153,8 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     where = f" in the queue {queue}" if queue in site.queues else ""
     _at_most("memory_mb", asked.memory_mb, site.most_memory_mb(queue), "MB", where)
     _at_most("cores", asked.cores, batch.most_cores, "cores")
+    if batch.system == LOCAL and asked.cores and asked.cores > (here := os.cpu_count() or 1):
+        raise BadRequest(f"{asked.cores:,} cores, but this machine, on which all local jobs run, has {here:,}", "cores")
     for name in SPECIAL:
         if getattr(asked, name) is not None:
             _can_be_asked_for(name, getattr(asked, name), site)

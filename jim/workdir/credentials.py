@@ -161,18 +161,21 @@ def hand_over(
 
 def take_back(place: Path, request: Mapping[str, Any]) -> None:
     """Remove copies of credentials that the request no longer names."""
-    for kind in KINDS.keys() - paths_in(request).keys():
-        if (place / kind).exists():
-            replace(place / f".{kind}.was", b"")  # so that copies of wrappers are looked for in the end
-        (place / kind).unlink(missing_ok=True)
+    no_more = KINDS.keys() - paths_in(request).keys()
+    with suppress(FileNotFoundError), held(place) as here:  # it may not be made yet
+        for kind in no_more:
+            if (here / kind).exists():
+                replace(here / f".{kind}.was", b"")  # so that copies of wrappers are looked for in the end
+            (here / kind).unlink(missing_ok=True)
 
 
 def pass_on(place: Path, kind: str, content: bytes) -> bool:
     """Copy a credential for wrappers; tell whether it differs from the last copy."""
-    with suppress(FileNotFoundError, JimError):  # no file, or what a payload has put in its place
-        if read_regular(place / kind, LONGEST) == content:
-            return False
-    replace_durably(place / kind, content, 0o600)
+    with held(place) as here:
+        with suppress(FileNotFoundError, JimError):  # no file, or what a payload has put in its place
+            if read_regular(here / kind, LONGEST) == content:
+                return False
+        replace_durably(here / kind, content, 0o600)
     return True
 
 

@@ -19,7 +19,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -163,18 +163,30 @@ def share(work: Path, place: Path, found: Iterable[Member], sharing: str = "") -
     ordered = sorted(found, key=lambda each: each.name)
     if not ordered:
         return
-    packages = work / PACKAGES
+    digest, path = _pack(ordered, None), [PACKAGES]
     if sharing:
-        packages /= f"{OF_SENDER}{hashlib.sha256(sharing.encode(errors='surrogateescape')).hexdigest()[:32]}"
-    packages.mkdir(mode=0o700, parents=True, exist_ok=True)
-    digest = _pack(ordered, None)
-    lock = _SENDING[f"{packages.name}/{digest}"]
-    with lock:  # of several equal packages at the same time, one is written and the others wait for it
-        held, left = _hold(packages, digest, place), MOST_SENT
-        while not held and left:  # between sending and holding, a sweep may take the package away
-            held, left = _hold(packages, _send(packages, ordered), place), left - 1
-    if not held:  # a local job without its files would end wrongly
-        raise OSError(errno.ESTALE, "its package vanishes again and again", str(packages))
+        path.append(f"{OF_SENDER}{hashlib.sha256(sharing.encode(errors='surrogateescape')).hexdigest()[:32]}")
+    lock = _SENDING["/".join((path[-1], digest))]
+    # Of several equal packages at the same time, one is written and the others wait for it.
+    with lock, _made(work, path) as packages, held(place) as here:
+        leads = Path(os.path.relpath(work.joinpath(*path), place))
+        holds, left = _hold(packages, digest, here, leads), MOST_SENT
+        while not holds and left:  # between sending and holding, a sweep may take the package away
+            holds, left = _hold(packages, _send(packages, ordered), here, leads), left - 1
+    if not holds:  # a local job without its files would end wrongly
+        raise OSError(errno.ESTALE, "its package vanishes again and again", str(work.joinpath(*path)))
+
+
+@contextmanager
+def _made(directory: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Make a directory below another and open it; follow no link."""
+    with ExitStack() as stack:
+        for name in names:
+            directory /= name
+            with suppress(FileExistsError):
+                directory.mkdir(mode=0o700)
+            directory = stack.enter_context(held(directory))
+        yield directory
 
 
 def _send(packages: Path, ordered: Sequence[Member]) -> str:
@@ -195,8 +207,8 @@ def _send(packages: Path, ordered: Sequence[Member]) -> str:
     return digest
 
 
-def _hold(packages: Path, digest: str, place: Path) -> bool:
-    """Link a package, if it exists."""
+def _hold(packages: Path, digest: str, place: Path, leads: Path) -> bool:
+    """Link a package, if it exists; `leads` is the way from a grid job's directory to the packages."""
     with _SHARING:
         with suppress(FileNotFoundError):
             (place / HELD).unlink()
@@ -206,7 +218,7 @@ def _hold(packages: Path, digest: str, place: Path) -> bool:
             return False
     draft = place / f".{PACKAGE}"
     draft.unlink(missing_ok=True)
-    draft.symlink_to(Path(os.path.relpath(packages / digest, place)))
+    draft.symlink_to(leads / digest)
     draft.rename(place / PACKAGE)
     sync_directory(place)
     return True

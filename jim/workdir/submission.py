@@ -1,4 +1,4 @@
-"""The files that a local job finds on the worker node: the package, the submission directory, and its claims."""
+"""The files that a local job finds on the worker node: the package and the submission directory."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import os
 import re
 import shlex
 import shutil
-import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from jim.errors import BadRequest, JimError
-from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, Told, read_claim, read_exit_record, read_jobs
-from jim.files import passes, put_once, read_regular, replace, replace_durably, sync_directory
+from jim.evidence.exit_record import Told, read_jobs
+from jim.files import LinkFound, for_children, held, put_once, read_regular, replace, replace_durably, sync_directory
 from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
 from jim.site.realm import OWN, Opener
 from jim.workdir import credentials, packages
-from jim.workdir.removed import INSTANCE, WRAPPER, is_absent
+from jim.workdir.pinned import is_absent, lacks, pinned
+from jim.workdir.removed import INSTANCE, WRAPPER
 
 Sharing = Callable[[], str]
 OWNER = "owner"  # in a grid job's directory: the owner
@@ -47,16 +47,6 @@ class Line(NamedTuple):
     settings: Sequence[tuple[str, str]] = ()  # its own environment
 
 
-class Trace(NamedTuple):
-    """What one attempt has left in its submission directory."""
-
-    claim: Claim | None
-    touched: float  # time of the last touch of the claim, by the file server's clock
-    exit_record: ExitRecord | None
-    unreadable: bool = False  # the file cannot be read now, so there may be an exit record
-    gone: bool = False  # the wrapper or its watcher says that no process is left, and that no record will come
-
-
 def shell_directory() -> Path:
     """Return the directory of doors and wrapper: beside the package in a checkout, in libexec when installed."""
     beside = Path(__file__).resolve().parents[2] / "shell"
@@ -74,18 +64,33 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
     other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
     names = str(job.id), f"{job.id}-{other}", *([f"{job.id}-{other}{NEVER_SENT}"] if unsent else [])
     for name in names:
-        place = work / name
-        place.mkdir(mode=0o700, exist_ok=True)
-        if place.is_symlink() or (unsent and submissions_in(place)):  # JIM makes no link there
-            continue
-        if is_owned(place, job) or (not _is_used(place) and put_once(place / OWNER, told) == told):
-            sync_directory(work)
-            return name
-    raise JimError(f"{place} belongs to another grid job")
+        with suppress(FileExistsError):
+            (work / name).mkdir(mode=0o700)
+        with suppress(LinkFound):  # JIM makes no link there
+            if _take(work / name, job, told, unsent=unsent):
+                sync_directory(work)
+                return name
+    raise JimError(f"{work / name} belongs to another grid job")
+
+
+def _take(place: Path, job: GridJob, told: bytes, *, unsent: bool) -> bool:
+    """Make a directory that of a grid job, unless it is another's; tell whether it is this one's."""
+    with held(place) as here:
+        if unsent and _submissions(here):
+            return False
+        return _is_owned(here, job) or (not _is_used(here) and put_once(here / OWNER, told) == told)
 
 
 def is_owned(place: Path, job: GridJob) -> bool:
     """Tell whether a directory says that it belongs to this grid job. Grid jobs of an older version have no nonce."""
+    try:
+        with held(place) as here:
+            return _is_owned(here, job)
+    except FileNotFoundError:
+        return False
+
+
+def _is_owned(place: Path, job: GridJob) -> bool:
     try:
         told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
         return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
@@ -102,10 +107,14 @@ def _is_used(place: Path) -> bool:
 def submissions_in(place: Path) -> dict[int, Path]:
     """Return the submission directories of a grid job, by number; none if its directory does not exist."""
     try:
-        names = os.listdir(place)  # noqa: PTH208 - names suffice
+        with held(place) as here:
+            return {int(name[1:]): place / name for name in _submissions(here)}
     except FileNotFoundError:
         return {}
-    return {int(name[1:]): place / name for name in sorted(names) if SUBMISSION.fullmatch(name)}
+
+
+def _submissions(place: Path) -> list[str]:
+    return sorted(filter(SUBMISSION.fullmatch, os.listdir(place)))  # noqa: PTH208 - names suffice
 
 
 def submission_directory(place: Path, k: int) -> Path:
@@ -118,17 +127,16 @@ def was_never_made(directory: Path) -> bool:
 
     That its own name is absent proves nothing: somebody may have moved the directory away for a moment.
     """
-    return is_absent(_made(directory)) and not is_absent(directory.parent / WRAPPER)
-
-
-def _made(directory: Path) -> Path:
-    return directory.with_name(MADE + directory.name)
+    place = directory.parent
+    return lacks(place, MADE + directory.name) and not lacks(place, WRAPPER)
 
 
 def told_in(directory: Path) -> Told | None:
     """Read which attempts a submission directory is for; None if that is not written yet."""
     try:
-        return read_jobs(read_regular(directory / "jobs", LONGEST_JOBS).decode(errors="replace"))
+        with pinned(directory) as here:
+            content = read_regular(here / "jobs", LONGEST_JOBS)
+        return read_jobs(content.decode(errors="replace"))
     except FileNotFoundError:
         return None
     except JimError as error:
@@ -159,14 +167,15 @@ def prepare_grid_job(
 
     `sharing` gives the words that grid jobs have in common which may share a package.
     """
-    for name in PROGRAMS:
-        replace_durably(place / name, (shell_directory() / name).read_bytes(), 0o700)
+    with held(place) as here:
+        for name in PROGRAMS:
+            replace_durably(here / name, (shell_directory() / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now(), opener, credentials.content_soon)
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes, request.get("stdin") or "", opener)
     if site.payload.tools:
         sent += packages.walked(Path(site.payload.tools), packages.TOOLS)
-    with tempfile.TemporaryDirectory(prefix=".area-", dir=place) as area:
-        handler.prepare_work_area(request, Path(area))
+    with held(place) as here, tempfile.TemporaryDirectory(prefix=".area-", dir=here) as area:
+        handler.prepare_work_area(request, for_children(Path(area)))
         own = list(packages.walked(Path(area)))
         if both := {each.name for each in own} & {each.name for each in sent}:
             raise BadRequest(f"the job type {request['job_type']} has a file {min(both)} of its own", "inputs")
@@ -187,32 +196,35 @@ def prepare_submission(
     `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
     this changes nothing.
     """
-    replace(_made(directory), b"")  # first: without this file there was no directory
-    with suppress(FileExistsError):
-        directory.mkdir(mode=0o700)
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
-    script = directory / "job.sh"
-    replace_durably(directory / "jobs", text.encode())
     if shared:
-        place, wrapper = str(directory), str(directory.parent / WRAPPER)
+        script = _script(str(directory), str(directory.parent / WRAPPER), common)
     else:
-        place, wrapper = f"{directory.parent.name}/{directory.name}", "./remote-job"
-        _pack_luggage(directory)
-    replace_durably(script, _script(place, wrapper, common).encode(), 0o700)
-    sync_directory(directory.parent)
-    return script
+        script = _script(f"{directory.parent.name}/{directory.name}", "./remote-job", common)
+    with held(directory.parent) as place:
+        replace(place / (MADE + directory.name), b"")  # first: without this file there was no directory
+        with suppress(FileExistsError):
+            (place / directory.name).mkdir(mode=0o700)
+        with held(place / directory.name) as here:
+            replace_durably(here / "jobs", text.encode())
+            if not shared:
+                _pack_luggage(here, directory)
+            replace_durably(here / "job.sh", script.encode(), 0o700)
+        sync_directory(place)
+    return directory / "job.sh"
 
 
-def _pack_luggage(directory: Path) -> None:
+def _pack_luggage(here: Path, directory: Path) -> None:
     """Pack the files that go along with each job; links are followed when the job starts."""
-    luggage, place = directory / LUGGAGE, directory.parent
-    luggage.mkdir(mode=0o700, exist_ok=True)
-    replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
+    with suppress(FileExistsError):
+        (here / LUGGAGE).mkdir(mode=0o700)
     names = (*PROGRAMS, packages.HELD, *credentials.KINDS)
-    for each in (directory / "jobs", *(place / name for name in names)):
-        if each.exists():
-            with suppress(FileExistsError):
-                (luggage / each.name).symlink_to(each)
+    with held(here / LUGGAGE) as luggage:
+        replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
+        for each in (directory / "jobs", *(directory.parent / name for name in names)):
+            if each.exists():
+                with suppress(FileExistsError):
+                    (luggage / each.name).symlink_to(each)
 
 
 def _job_lines(numbered: tuple[int, Line]) -> str:
@@ -238,131 +250,29 @@ def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
 
 def mark_sent(directory: Path, number: int) -> None:
     """Record that this try of the batch command may run from now on."""
-    replace_durably(directory / SENT, f"{number}\n".encode())
+    with pinned(directory) as here:
+        replace_durably(here / SENT, f"{number}\n".encode())
 
 
 def tries_sent(directory: Path) -> int:
     """Return the last try of the batch command that may have run; 0: none."""
     try:
-        return int(read_regular(directory / SENT, 20) or 1)  # an empty file is from a version that counted no tries
+        with pinned(directory) as here:
+            return int(read_regular(here / SENT, 20) or 1)  # an empty file is from a version that counted no tries
     except FileNotFoundError:
         return 0
-
-
-def trace(directory: Path, index: int) -> Trace:
-    """Read what an attempt left; an incomplete file counts as missing."""
-    gone = _gone(directory, index)  # first: a claim that is gone leaves no exit record after this
-    claim = claim_of(directory, index)
-    touched, record, unreadable = 0.0, None, False
-    try:
-        touched = (directory / f"claim.{index}").stat().st_mtime
-    except OSError as error:
-        unreadable = passes(error)
-    try:
-        record = read_exit_record(read_regular(directory / f"exit.{index}", LONGEST_RECORD).decode(errors="replace"))
-    except OSError as error:
-        unreadable = unreadable or passes(error)
-    except JimError:
-        pass
-    return Trace(claim, touched, record, unreadable, bool(claim and claim.nonce and gone == claim.nonce))
-
-
-def _gone(directory: Path, index: int) -> str:
-    """Return the nonce of the claim that has no process any more, if that is written."""
-    try:
-        lines = read_regular(directory / f"gone.{index}", 4096).decode(errors="replace").splitlines()
-    except (OSError, JimError):  # so this proves nothing
-        return ""
-    facts = dict(line.partition(" ")[::2] for line in lines)
-    return facts.get("nonce", "") if lines[-1:] == ["end"] else ""
-
-
-def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
-    """Write durably, and once, that an attempt is given up, for any holder of its claim that still lives."""
-    own = directory / f"o.{os.urandom(8).hex()}"
-    replace_durably(own, f"nonce {nonce}\nwhy {why}\nend\n".encode())
-    over = directory / f"over.{index}"
-    with suppress(FileExistsError):
-        os.link(own, over)
-    own.unlink()
-    # Over NFS the answer of `link` can be lost; and a wrapper that looks makes a directory of this name for a moment.
-    if not stat.S_ISREG(over.lstat().st_mode):
-        with suppress(OSError):
-            over.rmdir()  # the wrapper's node may have died at this moment
-        raise JimError(f"cannot write {over} now")
-    sync_directory(directory)
-
-
-def has_refused(directory: Path, index: int) -> bool:
-    """Tell whether another start of an attempt found its claim taken."""
-    return any(directory.glob(f"refused.{index}.*"))
-
-
-def claim_of(directory: Path, index: int) -> Claim | None:
-    """Read who holds a claim; a claim damaged by a power cut or a payload counts as taken."""
-    try:
-        return read_claim(read_regular(directory / f"claim.{index}", 4096).decode(errors="replace"))
-    except FileNotFoundError:
-        return None
-    except JimError:
-        return Claim(nonce="", host="", batch="", fence=False)
-
-
-def fence(directory: Path, indices: Iterable[int]) -> dict[int, Claim]:
-    """Take the claims of these attempts, so that they can never start; return the holder of each.
-
-    Only reading the claim tells who won: over NFS the answer of `link` can be lost.
-    """
-    nonce = os.urandom(16).hex()
-    own = directory / f"c.{nonce}"
-    replace_durably(own, f"nonce {nonce}\nhost -\npid {os.getpid()}\nfence\n".encode())
-    wanted = list(indices)
-    for index in wanted:
-        with suppress(FileExistsError):
-            os.link(own, directory / f"claim.{index}")
-    sync_directory(directory)
-    holders = {}
-    for index in wanted:
-        holder = claim_of(directory, index)
-        if holder is None:
-            raise JimError(f"JIM could neither take nor read {directory}/claim.{index}")
-        holders[index] = holder
-    return holders
-
-
-def claims(directory: Path) -> Iterator[tuple[int, Claim]]:
-    """Return every taken claim of a submission directory.
-
-    If worker nodes do not see the directory, their claims stay on the nodes; an exit record that came back proves a
-    claim.
-    """
-    try:
-        names = os.listdir(directory)  # noqa: PTH208 - names suffice
-    except FileNotFoundError:
-        return
-    for name in names:
-        found = re.fullmatch(r"(claim|exit)\.([0-9]{1,9})", name)
-        if found:
-            index = int(found[2])
-            claim = (
-                claim_of(directory, index) if found[1] == "claim" else _claim_told(trace(directory, index).exit_record)
-            )
-            if claim:
-                yield index, claim
-
-
-def _claim_told(record: ExitRecord | None) -> Claim | None:
-    return Claim(record.nonce, record.host, record.batch, fence=False) if record else None
 
 
 def remove_grid_directory(place: Path) -> None:
     """Remove everything of a grid job, after a rename: a wrapper that comes late finds nothing.
 
-    Remove as much as possible; raise the reason if anything is left.
+    Remove as much as possible; raise the reason if anything is left. Of a link, what it leads to stays.
     """
     doomed = place.with_name(f".removed-{place.name}")
     with suppress(FileNotFoundError):
         place.rename(doomed)
+    if doomed.is_symlink():
+        doomed.unlink()
     shutil.rmtree(doomed, ignore_errors=True)
     if not is_absent(doomed):
         shutil.rmtree(doomed)

@@ -25,10 +25,10 @@ my $managed_file = '/etc/jim/site.toml';
 my $managed_state = '/var/lib/jim';
 
 # Seconds. A delivery that is cut short begins anew with the next poll, so it has the time that a large tar takes.
-my %LIMIT = (submit => 120, poll => 30, deliver => 21_600, cancel => 60, wait => 60, suspend => 5);
+my %LIMIT = (submit => 120, poll => 30, deliver => 21_600, staging => 30, cancel => 60, wait => 60, suspend => 5);
 my ($PENDING, $FAILED, $DONE, $SUSPENDED, $UNSUBMITTED) = (1, 4, 8, 16, 32);
-my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $NOT_SIGNALLED)
-    = (3, 17, 27, 48, 73, 74, 107);
+my ($NO_RESOURCES, $EXECUTION_FAILED, $NOT_IMPLEMENTED, $BAD_REQUEST, $STDOUT, $STDERR, $NOT_SIGNALLED, $STAGE_IN)
+    = (3, 17, 27, 48, 73, 74, 107, 135);
 my ($SUSPEND, $RESUME, $PRIORITY) = (2, 3, 4);
 my %SIGNAL = ($SUSPEND => 'suspend', $RESUME => 'resume');
 
@@ -42,7 +42,25 @@ sub stage_in {
         print {$out} map { JSON::PP->new->allow_nonref->encode($_->[1]) . "\n" } grep { ref && @$_ > 1 } @pairs;
         close($out) or die;
     };
-    return $named ? $self->SUPER::stage_in() : Globus::GRAM::Error::STAGE_IN_FAILED();
+    return Globus::GRAM::Error::STAGE_IN_FAILED() unless $named;
+    # GRAM copies as the account, which owns JIM's own files, too.
+    my $refusal = eval { refusal($self->{JobDescription}) } // failure($STAGE_IN, "the job manager samgrid failed: $@");
+    return $refusal || $self->SUPER::stage_in();
+}
+
+# Why GRAM may not copy the files of a job, by JIM's word; empty if it may. What JIM cannot tell for a minute is refused.
+sub refusal {
+    my ($job) = @_;
+    my $end = Time::HiRes::time() + $LIMIT{wait};
+    while (1) {
+        my $answer = run($LIMIT{staging}, 'jim-staging', described($job));
+        return '' unless $?;
+        my $said = lines($answer, 'ERROR');
+        return $said if $said =~ /^GRAM_SCRIPT_ERROR:$BAD_REQUEST$/m;
+        return $said || failure($NO_RESOURCES, 'JIM does not tell which files are its own')
+            if $? >> 8 == 127 || Time::HiRes::time() > $end;
+        Time::HiRes::sleep(1);
+    }
 }
 
 sub submit {
@@ -100,6 +118,9 @@ sub sent {
     my ($self) = @_;
     my $job = $self->{JobDescription};
     return eval {
+        # The client may have named other places for its streams meanwhile.
+        my $copies = grep { ref $job->{$_} && @{$job->{$_}} } qw(filestageout filestreamout);
+        return Globus::GRAM::Error::STAGE_OUT_FAILED() if $copies && refusal($job);
         local $job->{directory} = [$job->jobdir() . '/jim-results'];
         $self->SUPER::stage_out();
     } || Globus::GRAM::Error::STAGE_OUT_FAILED();

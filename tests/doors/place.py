@@ -11,6 +11,7 @@ from jim.clock import Clock
 from jim.model import Piece, Step
 from jim.site.file import Site, make_state
 from jim.statusdb.sqlite import Store
+from tests.new_store import make_new
 
 HOME = Path(__file__).parents[2]
 PROTOCOL = re.compile(r"(GRAM_SCRIPT_\w+:[^\n]*\n)+\n")
@@ -25,7 +26,7 @@ class Place:
         make_state(self.site)
         self.lock = (self.state / "keeper.lock").open("a")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
-        self.store = Store(self.state / "status.db", Clock(), write=True)
+        self.store = Store(make_new(self.state / "status.db"), Clock(), write=True)
 
     def close(self):
         self.store.close()

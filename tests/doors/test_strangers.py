@@ -272,6 +272,90 @@ def test_a_stream_of_rsl_never_becomes_a_file_of_jim_s_own(home, stream):
     assert not claim.exists()
 
 
+OF_GRAM = [
+    ("filestagein", ["https://x/a", "{state}/answers/5"]),
+    ("filestagein", ["https://x/a", "{state}/new"]),
+    ("filestagein", ["https://x/a", "{home}/mine/../state/work/5/claim.1"]),
+    ("filestagein", ["https://x/a", "{home}/linked/pages.key"]),
+    ("filestagein", ["https://x/a", "state/status.db"]),
+    ("filestagein", ["file://{state}/pages.key", "mine"]),
+    ("filestagein", ["FILE:{state}/pages.key", "mine"]),
+    ("filestagein", ["file://localhost{state}/pages.key", "mine"]),
+    ("filestagein", ["file:///{state}/pages.key", "mine"]),
+    ("filestagein", ["file://{home}/%73tate/pages.key", "mine"]),
+    ("filestagein", ["file://{state}/", "mine/"]),
+    ("filestagein", ["file://{state}", "mine"]),
+    ("filestagein", ["{state}/pages.key", "mine"]),
+    ("filestagein", ["file://{home}/second", "mine"]),
+    ("filestageinshared", ["https://x/a", "{state}/work/5"]),
+    ("filestageinshared", ["file://{state}/pages.key", "mine"]),
+    ("filestageout", ["{state}/pages.key", "https://x/a"]),
+    ("filestageout", ["file:{state}/pages.key", "https://x/a"]),
+    ("filestageout", ["file://{state}/pages.key", "https://x/a"]),
+    ("filestageout", ["out", "file://{state}/answers/5"]),
+    ("filestreamout", ["out", "file://{state}/answers/5"]),
+    ("environment", ["GLOBUS_GASS_CACHE_DEFAULT", "{state}/cache"]),
+    ("executable", "file://{state}/pages.key"),
+    ("stdin", "file://{state}/pages.key"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OF_GRAM)
+@pytest.mark.parametrize("method", ["stage_in", "submit"])
+def test_gram_itself_copies_no_file_of_jim_s_own(home, method, name, value):
+    """GRAM stages as the account: it can read, replace and link whatever JIM keeps."""
+    (home.directory / "linked").symlink_to(home.state)
+    (home.directory / "second").hardlink_to(home.state / "pages.key")
+    (home.directory / "mine").mkdir()
+    (home.directory / "jobdir").mkdir()
+    texts = [
+        text.format(home=home.directory, state=home.state) for text in ([value] if isinstance(value, str) else value)
+    ]
+    named = texts if isinstance(value, str) else [texts]
+    said = gram(home, method, jobdir=[str(home.directory / "jobdir")], **{name: named})
+    assert "JIM's own" in said
+    assert "GRAM_SCRIPT_ERROR:48" in said
+    assert nothing_taken(home)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ["file://{home}/*/pages.key", "a"],
+        ["file://{home}/stat?/pages.key", "a"],
+        ["file:///proc/self/cwd/state/pages.key", "a"],
+        ["file:////proc/self/cwd/state/pages.key", "a"],
+        ["/dev/fd/3", "a"],
+    ],
+)
+def test_no_pattern_of_rsl_finds_a_file_of_jim_s_own(home, pair):
+    (home.directory / "jobdir").mkdir()
+    named = [[text.format(home=home.directory) for text in pair]]
+    said = gram(home, "stage_in", jobdir=[str(home.directory / "jobdir")], filestagein=named)
+    assert "file_stage_in: " in said
+    assert "must be the name of one file" in said
+    assert "GRAM_SCRIPT_ERROR:48" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("filestagein", ["https://x/a", "{home}/data"]),
+        ("filestagein", ["https://x/a?b=[1]", "data"]),
+        ("filestagein", ["file://{home}/staged", "data"]),
+        ("filestagein", ["gsiftp://x/~/a", "nowhere/data"]),
+        ("filestageinshared", ["https://x/a", "{home}/jobdir/data"]),
+        ("filestageout", ["out", "https://x/a"]),
+        ("filestageout", ["{home}/staged", "https://x/a"]),
+    ],
+)
+def test_gram_copies_what_is_not_jim_s(home, name, pair):
+    (home.directory / "jobdir").mkdir()
+    (home.directory / "staged").write_text("data")
+    named = [[text.format(home=home.directory) for text in pair]]
+    assert gram(home, "stage_in", jobdir=[str(home.directory / "jobdir")], **{name: named}) == "\n"
+
+
 @pytest.mark.parametrize("name", ["../../state/work/5/result/5.tar", "../x", "a/../../5.tar"])
 def test_no_output_of_rsl_has_a_name_that_leads_elsewhere(home, name):
     said = gram(home, "submit", filestageout=[[name, "https://x/r"]])

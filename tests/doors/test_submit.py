@@ -188,12 +188,12 @@ ASKED = Resources("long", 60, 500, "hep", 4, 1000)
 )
 def test_what_the_site_does_not_allow_is_refused(batch, words):
     with pytest.raises(BadRequest) as error:
-        check_limits(ASKED, Site(Path("/s"), batch=batch), Size(1, 0, 0, None, ""))
+        check_limits(ASKED, Site(Path("/s"), batch=batch._replace(system="slurm")), Size(1, 0, 0, None, ""))
     assert str(error.value) == words
 
 
 def test_what_the_site_allows_or_nobody_asks_for_is_not():
-    batch = Batch(most_cores=4, queues=("long",), accounts=("hep", "qcd"))
+    batch = Batch("slurm", most_cores=4, queues=("long",), accounts=("hep", "qcd"))
     for asked in (ASKED, Resources()):
         check_limits(asked, Site(Path("/s"), batch=batch), Size(1, 0, 0, None, ""))
 

@@ -43,7 +43,7 @@ class Disk:
             file.truncate(400 * MEGABYTE)
         _run(*make, str(self.image))
         try:
-            self.loop = _run("losetup", "--find", "--show", str(self.image)).strip()
+            self.loop = self._attached()
             self.mount()
         except subprocess.CalledProcessError as error:
             self.close()
@@ -63,7 +63,13 @@ class Disk:
     def come_back(self) -> None:
         """Start the machine again; nobody may have a file of the disk open."""
         self._unmount()
+        # Another device: who copies the mount into a namespace of his own keeps the dead file system alive.
+        _run("losetup", "--detach", self.loop)
+        self.loop = self._attached()
         self.mount()
+
+    def _attached(self) -> str:
+        return _run("losetup", "--find", "--show", str(self.image)).strip()
 
     def _unmount(self) -> None:
         """Unmount the disk, once what is ending has closed its files."""

@@ -31,6 +31,7 @@ from jim.localbatch.queue import Queue
 from jim.model import State, Step
 from jim.site.file import make_state, read
 from jim.statusdb.sqlite import Store
+from tests.compiled import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 # Root may write where nobody may; as an ordinary account it is not that lucky.
@@ -44,10 +45,7 @@ DONE, FAILED = "GRAM_SCRIPT_JOB_STATE:8\n\n", "GRAM_SCRIPT_ERROR:17\n\n"
 
 def build_shim(place: Path) -> Path:
     """Compile the shim that counts writing system calls."""
-    library = place / "shim.so"
-    source = ROOT / "tests/faults/shim.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=LIMIT)
-    return library
+    return compiled(ROOT / "tests/faults/shim.c", place)
 
 
 def until(true, what: str, limit: float = LIMIT):

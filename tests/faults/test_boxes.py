@@ -95,6 +95,7 @@ def flood(place, size: int) -> None:
         assert len(list(store.details(1))) == 64
 
 
+@pytest.mark.torture
 def test_a_flood_of_publications(place):
     flood(place, 300)
 

@@ -189,6 +189,7 @@ def die_at(place, shim, ats) -> list[int]:
     return [int(line) for line in run.stdout.split()]
 
 
+@pytest.mark.torture
 def test_61_a_keeper_dies_at_some_writing_calls_of_a_chain(place, shim):
     (count,) = die_at(place, shim, [0])
     assert count > 1000

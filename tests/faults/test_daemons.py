@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from tests.faults.real import LIMIT, alive, until
+from tests.sampled import sampled
 
 # A payload without its environment, in a session of its own; the second attempt ends at once.
 HIDES = 'setsid env -i PATH="$PATH" sh -c \'echo $$ >"$0.pid"; until [ -e "$0.go" ]; do sleep 0.05; done\' "$0"'
@@ -63,7 +64,10 @@ def test_a_wrapper_killed_under_the_next_daemon_leaves_no_payload_beside_the_nex
 
 
 @pytest.mark.parametrize(
-    "hidden", [(FORKS, ""), (FORKS, '[payload]\nscratch = "WORK"\n')], indirect=True, ids=["run.I", "scratch"]
+    "hidden",
+    [(FORKS, ""), pytest.param((FORKS, '[payload]\nscratch = "WORK"\n'), marks=pytest.mark.torture)],
+    indirect=True,
+    ids=["run.I", "scratch"],
 )
 def test_a_cancel_by_the_next_daemon_ends_all(hidden):
     hurt, keeper, pid = hidden
@@ -78,7 +82,7 @@ def test_a_cancel_by_the_next_daemon_ends_all(hidden):
 HELPER = 'sh -c \'until [ -e "$0.go" ]; do sleep 0.05; done; : >"$0.ready"\' "$0" </dev/null >/dev/null 2>&1 9>&- &'
 
 
-@pytest.mark.parametrize("helper", [f"(setsid {HELPER})", f'(setsid env -i PATH="$PATH" {HELPER})'])
+@pytest.mark.parametrize("helper", sampled([f'(setsid env -i PATH="$PATH" {HELPER})', f"(setsid {HELPER})"]))
 def test_what_a_running_payload_has_sent_into_the_background_lives_on_when_another_task_ends(place, helper):
     hurt = place("p", slots=2)
     begun = 'until [ -e "$0.begun" ]; do sleep 0.05; done'

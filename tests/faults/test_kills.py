@@ -149,6 +149,7 @@ def test_keeper_hurt_at_some_writes(place, shim):
     fill_disk(place, shim, [3 * count // 4], ("12",))
 
 
+@pytest.mark.torture
 def test_others_hurt_at_some_writes(place, shim):
     runs = [("submit", partial(hurt_submit_command, place, shim, *at)) for at in ((6, "kill"),)]
     runs += [("daemon", partial(hurt_daemon, place, shim, at)) for at in (3,)]

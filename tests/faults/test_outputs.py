@@ -27,6 +27,7 @@ LEFT = [
 ]
 
 
+@pytest.mark.torture
 def test_outputs_that_cannot_be_taken_fail_with_their_reason(place):
     hurt = place("p", settings="[limits]\noutput_bytes = 100000000\n")
     hurt.front("sha256sum", '"$real" "$@"; [ ! -f x ] || [ "$(head -c 5 x)" != grows ] || echo more >>x')

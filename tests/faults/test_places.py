@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.faults.real import DONE, LIMIT, PLAIN, ROOT, until
 
 WAITS = 'until [ -e "$0.go" ]; do sleep 0.05; done'
@@ -54,6 +56,7 @@ def test_a_work_directory_that_is_not_mounted_is_waited_for(place):
     hurt.check(2)
 
 
+@pytest.mark.torture
 def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(place):
     hurt = place("p", settings='[site]\nwork = "WORK"\n')
     hurt.submit(1)
@@ -72,7 +75,9 @@ def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(
 
 def test_a_grid_job_whose_directory_was_removed_fails_and_harms_no_other(place):
     hurt = place("p", slots=4, settings="[limits]\nper_submission = 2\nqueued_per_grid_job = 2\n")
-    hurt.front("sleep", 'case $1 in 1|2|4|8|15|30) ;; *) exec "$real" "$@" ;; esac')  # for the disk to come back
+    hurt.front(
+        "sleep", 'case $1 in 1|2|4|8|15|30) exec "$real" 0.1 ;; *) exec "$real" "$@" ;; esac'
+    )  # for the disk to come back
     hurt.submit(3, body=WAITS)
     hurt.submit(1, key="other", body=WAITS)
     keeper = hurt.start_keeper()
@@ -172,6 +177,7 @@ def test_of_many_keepers_one_keeps(place):
     hurt.check(2)
 
 
+@pytest.mark.torture
 def test_a_lock_that_was_removed_makes_the_old_keeper_leave(place):
     """For a moment there are two: the store and the claims keep the promise, and the batch system may be told twice."""
     hurt = place("p")

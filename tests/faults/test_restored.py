@@ -78,6 +78,7 @@ def refused(place, words):
     assert words in checked.stdout
 
 
+@pytest.mark.torture
 def test_a_new_request_is_not_completed_with_the_outputs_of_a_forgotten_one_after_a_restore(place):
     """Restored from a backup: its number was used, and door and keeper are asked before anyone says so."""
     hurt = place("p", settings=SHARED)
@@ -173,6 +174,7 @@ def test_a_backup_that_was_taken_at_work_is_put_back_as_documented_and_goes_on(p
     assert sorted(hurt.events("start")) == [(0, 1), (0, 2), (1, 1)]
 
 
+@pytest.mark.torture
 def test_an_upgrade_is_rolled_back_with_the_database_of_before_as_documented(place):
     """What runs goes on; of what was submitted since, nothing is silent, and nothing runs twice."""
     hurt = place("p", settings=SHARED, batch="touch_seconds = 1", slots=3)
@@ -255,6 +257,7 @@ def test_a_machine_that_is_rolled_back_under_a_living_keeper_stops_it(place):
     hurt.check(1, grid=2)
 
 
+@pytest.mark.torture
 def test_of_a_copy_on_a_second_head_node_only_one_goes_on(place):
     """It shares the work directory: the copy is stopped by its path; once it is told to go on, the first one stops."""
     first = place("p", settings=SHARED)
@@ -339,6 +342,7 @@ def writes_of_restore(place, shim, *, whole):
     return count
 
 
+@pytest.mark.torture
 def test_a_restore_that_was_killed_is_run_again(place, shim):
     kill_restore(place, shim, 100, whole=True)
 

@@ -148,6 +148,7 @@ FEW = {
 }
 
 
+@pytest.mark.torture
 def test_exactly_what_failed_is_recovered(place):
     recover(place, 2, 3, FEW)  # a busy machine drops four files in that time
 
@@ -240,6 +241,7 @@ def merge_campaigns(place, events: int, change: dict[str, str], kill_every: floa
     assert sorted(each) == [list(range(n * size + 1, (n + 1) * size + 1)) for n in range(4)]
 
 
+@pytest.mark.torture
 def test_campaigns_are_each_merged_into_one_file(place):
     merge_campaigns(place, 80, {"events_per_piece = 250": "events_per_piece = 10"})
 

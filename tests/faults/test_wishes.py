@@ -114,6 +114,7 @@ def test_cancel_while_daemon_and_wrapper_are_killed(place):
     is_cancelled(hurt)
 
 
+@pytest.mark.torture
 def test_a_cancel_that_comes_after_the_end_changes_nothing(place):
     """The payload ends while no keeper looks; the next one sees the wish before it sees the end."""
     hurt = begun(place, WAITS, 2, ready=((0, 1), (1, 1)))

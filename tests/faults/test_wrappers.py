@@ -270,6 +270,7 @@ def test_a_standing_batch_command_of_a_killed_keeper_is_ended(place):
     assert "JIM was ended before the batch system's answer was recorded" in hurt.journal()
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     "late", ["while the next attempt runs", pytest.param("after the end", marks=pytest.mark.torture)]
 )

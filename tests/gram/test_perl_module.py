@@ -63,13 +63,38 @@ def test_the_rest_of_a_command_cut_short_is_not_taken_for_the_next(place):
 
 
 def test_the_names_of_what_is_staged_in_are_kept_for_the_submission(place):
-    module = doors(place, jim_submit=f"cat $1 >{place.directory}/described; echo GRAM_SCRIPT_JOB_ID:1")
+    submit = f"cat $1 >{place.directory}/described; echo GRAM_SCRIPT_JOB_ID:1"
+    module = doors(place, jim_submit=submit, jim_staging="true")
     pairs = {"filestagein": [["https://x/a", "it's a"]], "filestageinshared": [["https://x/b", "/b"]]}
     assert call(place, "stage_in", "stage_in", module=module, **pairs) == "\n\n"
     call(place, "submit", module=module)
     told = json.loads((place.directory / "described").read_text())
     assert told["jimstagedin"] == ["it's a", "/b", "it's a", "/b"]
     assert call(place, "stage_in", module=module, jobdir=["/nowhere"]) == "GRAM_SCRIPT_ERROR:135\n\n"
+
+
+def test_nothing_is_staged_in_that_jim_refuses_or_cannot_tell_of(place):
+    why = "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:file_stage_in: no\nGRAM_SCRIPT_ERROR:48\n"
+    module = doors(place, jim_staging=f"cat $1 >{place.directory}/described; printf '{why}'; exit 2")
+    pairs = {"filestagein": [["https://x/a", "a"]], "filestageinshared": [["https://x/b", "b"]]}
+    assert call(place, "stage_in", module=module, **pairs) == f"{why}\n"
+    told = json.loads((place.directory / "described").read_text())
+    assert (told["filestagein"], told["filestageinshared"]) == ([["https://x/a", "a"]], [["https://x/b", "b"]])
+    (module.parents[1] / "jim-staging").unlink()
+    said = call(place, "stage_in", module=module, **pairs)
+    assert said == (
+        "GRAM_SCRIPT_GT3_FAILURE_MESSAGE:JIM does not tell which files are its own\nGRAM_SCRIPT_ERROR:3\n\n"
+    )
+
+
+def test_nothing_is_staged_out_that_jim_refuses(place):
+    """The client of a job may name other places for its streams while the job runs."""
+    (place.state / "answers").mkdir(exist_ok=True)
+    (place.state / "answers/7").write_bytes(DONE)
+    module = doors(place, jim_staging="echo GRAM_SCRIPT_ERROR:48; exit 2")
+    streams = {"filestreamout": [["out", "file:///etc/jim/site.toml"]]}
+    assert call(place, "stage_out", module=module, jobid=["7"], **streams) == "GRAM_SCRIPT_ERROR:155\n\n"
+    assert "STAGED_OUT" in call(place, "stage_out", module=module, jobid=["7"]), "there is nothing to ask about"
 
 
 def test_a_stream_is_made_only_once_the_door_has_taken_the_job_in(place):

@@ -159,7 +159,7 @@ class SharedPlace(Place):
 FENCE = """
 import fcntl, sys
 from pathlib import Path
-from jim.workdir.submission import fence
+from jim.workdir.claims import fence
 directory, index, gate = Path(sys.argv[1]), int(sys.argv[2]), open(sys.argv[3])
 fcntl.flock(gate, fcntl.LOCK_SH)
 sys.exit(0 if fence(directory, [index])[index].fence else 71)

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from jim.clock import age_seconds
 from jim.jobs import Change
 from jim.model import Reason, State, Witness
 from jim.pages.routes import files as routes
@@ -50,6 +51,30 @@ def test_11_a_keeper_that_is_gone_is_told_on_every_page(running: Ground, person:
     answer = person.get("/healthz")
     assert (answer.status_code, answer.text) == (503, "no keeper is at work, and there is unfinished work\n")
     assert "JIM-Keeper-Seen" not in person.get("/jobs").headers
+
+
+def test_a_keeper_is_shown_with_the_age_of_its_heartbeat_and_not_as_seen_just_now(
+    running: Ground, person: Person
+) -> None:
+    running.beat(ago=3)
+    answer = person.get("/jobs/1")
+    page = Page(answer.text)
+    assert re.search(r"keeper: at work, last heartbeat [34] s ago", page.text)
+    assert "just now" not in health(page)
+    assert page.all("time", **{"data-clock": "keeper"})
+    assert 2 <= age_seconds(answer.headers["JIM-Keeper-Seen"], answer.headers["JIM-Now"]) <= 5
+
+
+def test_a_keeper_that_is_silent_for_seconds_is_told_before_doors_take_it_for_dead(
+    running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jim.reading.heart.holder", lambda _: os.getpid())
+    running.beat(ago=9)
+    page = person.page("/jobs/1")
+    assert re.search(r"keeper: silent, last heartbeat (9|10) s ago", page.text)
+    assert re.search(r"States may be out of date\. The keeper \(pid \d+\) has not updated its heartbeat for", page.text)
+    assert "as of 20" in page.text.partition("Waits for")[2]
+    assert person.get("/healthz").status_code == 503
 
 
 def test_a_keeper_at_rest_with_nothing_to_do_is_no_trouble(ground: Ground, person: Person) -> None:
@@ -147,7 +172,7 @@ def test_17_a_page_shows_one_moment_while_local_jobs_change(running: Ground, per
 
 def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(running: Ground, person: Person) -> None:
     """A keeper changes all, again and again; the test goes on until it has seen both states."""
-    size, end = 2000, threading.Event()
+    size, end = 600, threading.Event()
     running.add(2, size, 60)
     running.send(2, 1, range(size), 50)
 
@@ -156,8 +181,8 @@ def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(runnin
             was, now = State.SUBMITTED, State.RUNNING
             while not end.is_set():
                 with store.transaction():
-                    for first in range(0, size, 500):
-                        numbers = range(first, first + 500)
+                    for first in range(0, size, 150):
+                        numbers = range(first, first + 150)
                         store.change([Change(2, 1, was, now, Witness.QUEUE, numbers, Reason())])
                 was, now = now, was
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SENTENCES = {"reason", "why", "trouble", "error", "sentence", "story", "message"}  # what may hold one
@@ -64,8 +65,13 @@ def _is_compared(node: ast.Compare) -> bool:
     return False
 
 
-def candidates() -> Iterator[str]:
+@cache
+def candidates() -> tuple[str, ...]:
     """Give the places where a sentence may be parsed."""
+    return tuple(_candidates())
+
+
+def _candidates() -> Iterator[str]:
     for path in sorted((HOME / "jim").rglob("*.py")):
         file = str(path.relative_to(HOME))
         if not file.startswith(ELSEWHERE):

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -170,6 +171,16 @@ def test_a_forked_process_without_an_answer_says_why(tmp_path):
         time.sleep(0.01)
 
 
+@pytest.fixture
+def very_many():
+    """Let this process have very many files open; how many it usually may have depends on who runs the tests."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("very_many")
 def test_a_forked_process_answers_a_process_with_very_many_files(monkeypatch):
     real = os.pipe
 

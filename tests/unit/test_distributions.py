@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine import DATA
+
 HOME = Path(__file__).parents[2]
 MADE = (".*", "__pycache__", "*.pyc", "build", "dist", "*.egg-info", "PKG-INFO", "setup.cfg")  # by whoever builds it
 HIDDEN = (".ci", ".gitignore")
@@ -51,7 +53,7 @@ def unpacked(checkout, tmp_path_factory):
     """The source distribution, where somebody has unpacked it."""
     place, before = tmp_path_factory.mktemp("sdist"), paths(checkout)
     with tarfile.open(build("sdist", checkout, place)) as tar:
-        tar.extractall(place, filter="data")
+        tar.extractall(place, **DATA)
     (found,) = (each for each in place.iterdir() if each.is_dir())
     assert {each for each in paths(checkout) - before if ".egg-info/" not in each} == set()
     return found, before

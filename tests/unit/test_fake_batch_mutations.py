@@ -217,7 +217,6 @@ def play_enough(machine, dialect, seed, block):
 @pytest.mark.parametrize(
     ("mutation", "machine", "dialect", "seed", "block"),
     [
-        (no_fence, "Troubles", "local", 1, FEW),
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
         (one_change_is_forgotten, "Glitches", "slurm", 1, FEW),
         (marked_before_they_are_written, "Troubles", "slurm", 1, FEW),
@@ -226,6 +225,7 @@ def play_enough(machine, dialect, seed, block):
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [
+                (no_fence, "Troubles", "local", 1),
                 (wishes_are_fulfilled_as_often_as_their_file_is_read, "People", "slurm", 1),
                 (what_comes_to_nothing_is_not_told, "People", "slurm", 1),
                 (a_late_request_is_dropped, "People", "slurm", 1),

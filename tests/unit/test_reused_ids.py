@@ -12,6 +12,7 @@ from jim.reading.view import View
 from tests.fake_batch.engine import Phase, Submission
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.liar import Lie
+from tests.sampled import sampled
 
 OTHERS = [pytest.param(name, marks=pytest.mark.torture) for name in ("sge", "pbs", "torque", "lsf")]
 
@@ -143,7 +144,7 @@ def test_a_cancel_waits_for_the_listing_that_tells_whose_an_id_is(gateway, wish)
 
 
 @pytest.mark.parametrize("pace", [0.1, 3.0])
-@pytest.mark.parametrize("rounds", range(4))
+@pytest.mark.parametrize("rounds", sampled([1, 3, 0, 2], 2))
 def test_whenever_the_id_is_given_out_again_and_the_cancel_comes(gateway, rounds, pace):
     run_all(gateway)
     gateway.go(rounds, pace)

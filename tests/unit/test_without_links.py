@@ -18,7 +18,7 @@ PROGRAMS = sorted(
     for path in (HOME / "jim").rglob("*.py")
     if '__name__ == "__main__"' in path.read_text() or path.name == "__main__.py"
 )
-DOORS = ("jim-submit", "jim-cancel", "jim-deliver")
+DOORS = ("jim-submit", "jim-cancel", "jim-deliver", "jim-staging")
 
 
 @pytest.fixture(scope="module")

@@ -45,14 +45,16 @@ COMES_TO = {
 OUTCOMES = {1: "completed", 2: "failed", 3: "completed", 4: "completed", 5: "completed", 6: "completed"}
 
 
-@pytest.fixture(params=[SAME_BOOT, BOOT_BEFORE])
-def boot(request):
-    return request.param
+EACH = [(CAPTURES[0], BOOT_BEFORE), *((file, SAME_BOOT) for file in CAPTURES)]
+OTHERS = [(file, BOOT_BEFORE) for file in CAPTURES[1:]]
 
 
-@pytest.fixture(params=CAPTURES, ids=lambda file: file.stem)
-def world(request, boot, tmp_path):
-    return opened(request.param, tmp_path, boot)
+@pytest.fixture(
+    params=[*EACH, *(pytest.param(each, marks=pytest.mark.torture) for each in OTHERS)],
+    ids=lambda each: f"{each[0].stem}-{each[1]}",
+)
+def world(request, tmp_path):
+    return opened(request.param[0], tmp_path, request.param[1])
 
 
 def run_what_is_in_the_queue(world):

@@ -19,7 +19,10 @@ def applets(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(where)
 
 
-@pytest.fixture(params=sorted(SHELLS))
+# The shells of most worker nodes, dash and bash; under busybox by `make torture`.
+@pytest.fixture(
+    params=[pytest.param(each, marks=[pytest.mark.torture] * (each == "busybox")) for each in sorted(SHELLS)]
+)
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     yield from made(request, tmp_path)
 

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled import compiled
 from tests.wrapper.worker import ABC, HELLO, Site, pack, sh, until
 
 
 @pytest.fixture(scope="session")
 def list_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile what lets listings fail."""
-    library = tmp_path_factory.mktemp("list_fails") / "list_fails.so"
-    source = Path(__file__).parent / "list_fails.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    return library
+    return compiled(Path(__file__).parent / "list_fails.c", tmp_path_factory.mktemp("list_fails"))
 
 
 @pytest.fixture
@@ -95,10 +93,7 @@ def test_a_lost_answer_of_mkdir_costs_no_attempt(site: Site, done: bool) -> None
 @pytest.fixture(scope="session")
 def open_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile what lets a file fail to open."""
-    library = tmp_path_factory.mktemp("open_fails") / "open_fails.so"
-    source = Path(__file__).parent / "open_fails.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    return library
+    return compiled(Path(__file__).parent / "open_fails.c", tmp_path_factory.mktemp("open_fails"))
 
 
 def test_a_wrapper_that_cannot_look_at_itself_claims_nothing(site: Site, open_fails: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled import compiled
 from tests.wrapper.worker import Site, left, ours, python, toucher_of, until
 
 WAITS = python("import os, time; open('up', 'w'); [time.sleep(0.05) for _ in iter(lambda: os.path.exists('go'), True)]")
@@ -17,10 +18,7 @@ WAITS = python("import os, time; open('up', 'w'); [time.sleep(0.05) for _ in ite
 @pytest.fixture(scope="session")
 def fork_fails(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile what lets nothing be started."""
-    library = tmp_path_factory.mktemp("fork_fails") / "fork_fails.so"
-    source = Path(__file__).parent / "fork_fails.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    return library
+    return compiled(Path(__file__).parent / "fork_fails.c", tmp_path_factory.mktemp("fork_fails"))
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """The wrapper under every shell: how many processes it starts, and what those do that become another one."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.compiled import compiled
 from tests.wrapper.worker import Site, sh, until
 
 # The facts and the time, the claim, the payload's directory, its parent, which becomes what writes the record, the
@@ -15,10 +15,7 @@ MOST = 7
 @pytest.fixture(scope="session")
 def fork_counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile what counts processes."""
-    library = tmp_path_factory.mktemp("fork_counts") / "fork_counts.so"
-    source = Path(__file__).parent / "fork_counts.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    return library
+    return compiled(Path(__file__).parent / "fork_counts.c", tmp_path_factory.mktemp("fork_counts"))
 
 
 def test_a_payload_that_leaves_nothing_takes_seven_processes(site: Site, fork_counts: Path) -> None:

@@ -11,7 +11,8 @@ from datetime import datetime
 import pytest
 
 from jim.model import Job
-from jim.workdir.submission import PROGRAMS, Line, prepare_submission, trace
+from jim.workdir.claims import trace
+from jim.workdir.submission import PROGRAMS, Line, prepare_submission
 from tests.wrapper.worker import ABC, HELLO, HOST, MARK, NOTHING, SHELL, TIME, Site, python, sh
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 from jim.admin.finding import FAILED, OK, WARNING, Finding
@@ -15,6 +16,7 @@ from jim.plugins import foreign
 from jim.site.file import Site, make_state
 
 SKIPPED, UNKNOWN = "skipped", "unknown"  # results besides ok, warning and failed
+WAITS = "waits"  # no result: what is still waited for
 NEEDED = ("config", "batch")  # by all later levels
 
 
@@ -49,9 +51,12 @@ def chosen(names: list[str], load: int) -> dict[str, Level]:
 
 
 def findings(
-    site: Site, wanted: Mapping[str, Level], heed: Callable[[], None]
+    site: Site, wanted: Mapping[str, Level], heed: Callable[[], None], tell: Callable[[Finding], None]
 ) -> Generator[tuple[str, Finding], None, None]:
-    """Run level after level, and return the findings; skip a level that depends on a failed one."""
+    """Run level after level, and return the findings; skip a level that depends on a failed one.
+
+    What a level waits for meanwhile is told now and then.
+    """
     make_state(site)
     with Lock(site.state) as lock:
         why = ""
@@ -61,10 +66,15 @@ def findings(
                 continue
             if name != "config":
                 yield from (("leftovers", each) for each in sweep(site, lock))
-            with closing(_tried(site, name, level, heed)) as found:
+            waits = partial(_told, tell, name)
+            with closing(_tried(site, name, level, heed, waits)) as found:
                 for finding in found:
                     yield name, finding
                     why = why or _why_not_on(name, finding)
+
+
+def _told(tell: Callable[[Finding], None], name: str, words: str) -> None:
+    tell(Finding(name, WAITS, words))
 
 
 def _why_not_on(name: str, finding: Finding) -> str:
@@ -79,7 +89,9 @@ def _why_not_on(name: str, finding: Finding) -> str:
     return f"{name} has failed" if needed and finding.level != OK else ""
 
 
-def _tried(site: Site, name: str, level: Level, heed: Callable[[], None]) -> Generator[Finding, None, None]:
+def _tried(
+    site: Site, name: str, level: Level, heed: Callable[[], None], waits: Callable[[str], None]
+) -> Generator[Finding, None, None]:
     """Run one level on a trial site of its own; an obstacle is a finding, too."""
     trial = None
     try:
@@ -91,7 +103,7 @@ def _tried(site: Site, name: str, level: Level, heed: Callable[[], None]) -> Gen
             if found.level == FAILED:
                 return
         heed()
-        with TrialSite(_with(site, level.settings), heed) as trial:
+        with TrialSite(_with(site, level.settings), heed, waits=waits) as trial:
             yield from level.test(trial)
     except BadSite as error:
         yield Finding(name, FAILED, str(error), "correct this in the site file; docs/operating.md lists every setting")

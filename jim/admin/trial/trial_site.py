@@ -7,6 +7,7 @@ import shlex
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0
 STUMBLING_SECONDS = 10.0  # the limit if the adapter cannot read how jobs ended: waiting longer would not help
 ROUND_SECONDS = 0.1
+TELL_SECONDS = 10.0  # between two lines that say what is waited for
 PATIENCE_SECONDS = 180.0  # for a batch system that gives no good answer
 COMMAND_SECONDS = 60.0  # for commands with this time limit
 REASONS = 20
@@ -64,9 +66,18 @@ def trial_of(site: Site, place: Path) -> Site:
 class TrialSite:
     """The grid jobs of a test, from submission to end; it leaves nothing behind."""
 
-    def __init__(self, site: Site, heed: Callable[[], None] = lambda: None, place: Path | None = None) -> None:
-        """Make a trial site or, to clean up, open an existing one. `heed` raises an error when the test must end."""
-        self._heed = heed
+    def __init__(
+        self,
+        site: Site,
+        heed: Callable[[], None] = lambda: None,
+        place: Path | None = None,
+        waits: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Make a trial site or, to clean up, open an existing one. `heed` raises an error when the test must end.
+
+        `waits` tells people what is waited for.
+        """
+        self._heed, self._waits = heed, waits
         self.remains: list[Finding] = []  # what could not be cleaned up
         self.fault = f"the adapter of {site.batch.system}, or JIM itself, has a fault"
         with ExitStack() as undoing:
@@ -180,7 +191,7 @@ class TrialSite:
         Jobs may wait long in a busy queue; a batch system without a good answer gets less time.
         """
         limit = max(limit, self.patience)
-        moved = heard = time.monotonic()
+        began = moved = heard = told = time.monotonic()
         progress = self._progress()
         furthest = _distance(progress)
         while not true():
@@ -193,7 +204,21 @@ class TrialSite:
                 moved, furthest = now, _distance(progress)
             if now > min(moved + limit, heard + self.patience):
                 return False
+            if now > told + TELL_SECONDS:
+                self._waits(self._waiting(now - began))
+                told = now
         return True
+
+    def _waiting(self, seconds: float) -> str:
+        """Return what is waited for: the batch system's answer, or local jobs by their states."""
+        if self.silent:
+            trouble = next((each.words for each in self._troubles() if each.words), "none yet")
+            return f"for an answer of the batch system, for {seconds:.0f} s now: {trouble}"
+        counts = Counter[State]()
+        for job in self._unfinished():
+            counts.update({state: count for state, count in self.store.counts(job.id).items() if not state.final})
+        left = ", ".join(f"{count:,} {state.value}" for state, count in counts.items())
+        return f"for local jobs ({left or 'all have ended'}), for {seconds:.0f} s now"
 
     def _round(self) -> None:
         with foreign(self.fault):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
+from jim.cli.awaited import HELP as HELP_WAIT
+from jim.cli.awaited import NOTHING_CHANGED, until_taken, what_became_of_task
 from jim.cli.tasks.later import DISK
-from jim.cli.tasks.recovery import of_fix, of_recovery, say_recovery
-from jim.cli.tasks.told import told
 from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
@@ -94,6 +95,8 @@ def add_verbs(verbs: Any) -> None:
         "words", metavar="NAME=VALUE", nargs="*", help="parameters of the splitter, or attributes of the request"
     )
     parsers[TaskVerb.RECOVER].add_argument("--dry-run", action="store_true", help="show what would be; change nothing")
+    for verb in (TaskVerb.RETRY, TaskVerb.REMOVE):
+        parsers[verb].add_argument("--wait", action="store_true", help=HELP_WAIT)
     parsers[TaskVerb.PRIORITY].add_argument("priority", metavar="N", type=_signed, help="-1,000 to 1,000; 0 is usual")
     parsers[TaskVerb.THROTTLE].add_argument(
         "limits", metavar="NAME=N", nargs="+", help=f"a new limit: {', '.join(THROTTLE)}"
@@ -113,6 +116,8 @@ def _add_pool_verbs(parsers: dict[TaskVerb, argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Store the wishes; none if any task is unknown, or refuses it."""
+    from jim.cli.tasks import recovery  # as above
+
     verb, view = TaskVerb(arguments.task_verb), look()
     wished = inbox.wished(view.site.state)  # first: what is read after this shows what those have done
     found = _chosen(view, verb, arguments, wished)
@@ -120,20 +125,43 @@ def _run(arguments: argparse.Namespace) -> int:
     records = [_record(view, verb, each) for each in found]
     dry = verb is TaskVerb.RECOVER and arguments.dry_run
     before = {each.task.name: line_of(view, each.task) for each in wanted if verb is TaskVerb.TEST}
-    for each in wanted if not dry else ():
-        by = inbox.by("the command line")
-        inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content)
-    if wanted and not dry:
-        run_grid_job.wake(view.site.state)
+    left = {} if dry else _left(view, verb, wanted)
     if arguments.json:
         say_json(records)
-        return 0
-    if verb is TaskVerb.RECOVER:
-        say_recovery(records[0])
-    _say(records if not dry else ())
-    if verb is TaskVerb.TEST and arguments.watch:
+    elif verb is TaskVerb.RECOVER:
+        recovery.say_recovery(records[0])
+    _say(records if not (dry or arguments.json) else ())
+    if verb is TaskVerb.TEST and arguments.watch and not arguments.json:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
-    return 0
+    if getattr(arguments, "wait", False):
+        return _waited(view, verb, left, quiet=arguments.json)
+    nothing = verb is TaskVerb.RETRY and all(each.get("pieces") == [] for each in records)
+    return NOTHING_CHANGED if nothing else 0
+
+
+def _left(view: View, verb: TaskVerb, wanted: Iterable[Wanted]) -> dict[str, tuple[Path, int]]:
+    """Leave a wish for each task; return it, and the last line of the task's journal before it, by their names."""
+    found: dict[str, tuple[Path, int]] = {}
+    for each in wanted:
+        last = max((line.seq for line in view.store.task_journal(each.task.id, 1)), default=0)
+        by = inbox.by("the command line")
+        found[each.task.name] = inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content), last
+    if found:
+        run_grid_job.wake(view.site.state)
+    return found
+
+
+def _waited(view: View, verb: TaskVerb, left: Mapping[str, tuple[Path, int]], *, quiet: bool) -> int:
+    """Wait until the keeper has taken wishes; print what became of each."""
+    sys.stdout.flush()
+    until_taken(view.site.state, [file for file, _ in left.values()])
+    store, code = look().store, 0
+    for name, (_, last) in left.items():
+        changed, words = what_became_of_task(store, name, verb, last)
+        code = code if changed else NOTHING_CHANGED
+        if not quiet:
+            say(f"{name}: {words}")
+    return code
 
 
 def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
@@ -142,6 +170,8 @@ def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
         return {"task": wanted.task.name, "verb": verb.value, "left": wanted.left}
     if wanted.later:
         return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, "told": after_others(wanted.task)}
+    from jim.cli.tasks.told import told  # slow to load, and who lists tasks needs none of it
+
     words, facts = told(view, verb, wanted.task, wanted.content)
     return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, **facts, "told": words}
 
@@ -186,10 +216,12 @@ def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wish
 
 
 def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespace, wished: Wished) -> Wanted:
+    from jim.cli.tasks import recovery  # slow to load, and who lists tasks needs none of it
+
     if verb is TaskVerb.RECOVER:
-        content = of_recovery(view, task, arguments.words)
+        content = recovery.of_recovery(view, task, arguments.words)
     elif verb is TaskVerb.FIX:
-        content = of_fix(view, task, [each for each in arguments.names if "=" in each])
+        content = recovery.of_fix(view, task, [each for each in arguments.names if "=" in each])
     else:
         content = _content(verb, arguments)
         if "items" in content:

@@ -34,7 +34,7 @@ SPARE = ("open", "items", "throttle")  # where a terminal is narrow: `jim task s
 def add_verbs(verbs: Any) -> None:
     """Declare the verbs that read."""
     status = verbs.add_parser("status", help="list the tasks, or show how far one is")
-    status.add_argument("name", metavar="NAME", nargs="?", help="a task; without one, all of them")
+    status.add_argument("names", metavar="NAME", nargs="*", help="a task, in detail; or several; without one, all")
     show = verbs.add_parser("show", help="show all facts of a task or of a piece, with its journal")
     show.add_argument("name", metavar="NAME[/p]", help="a task, or one of its pieces")
     explain = verbs.add_parser(
@@ -59,9 +59,9 @@ def add_verbs(verbs: Any) -> None:
 
 def _status(arguments: argparse.Namespace) -> int:
     view = look()
-    if arguments.name:
-        return _one(view, reading.named(view, arguments.name), as_json=arguments.json)
-    tasks = view.store.tasks()
+    if len(arguments.names) == 1:
+        return _one(view, reading.named(view, arguments.names[0]), as_json=arguments.json)
+    tasks = [reading.named(view, name) for name in dict.fromkeys(arguments.names)] or view.store.tasks()
     if arguments.json:
         say_json(reading.records(view, tasks))
     elif not tasks:

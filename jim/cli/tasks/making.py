@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from jim.tasks import file as task_file
 from jim.tasks.hints import hints
 from jim.tasks.looking import look_now
 
+TAKEN = "the tasks were accepted, and are there all the same; but JIM cannot look at them now"
+NAMED = 10  # tasks
 TAKEN_SECONDS = 10.0  # so long `create` waits for the keeper to take the task
 
 
@@ -43,20 +45,32 @@ def _create(arguments: argparse.Namespace) -> int:
     run_grid_job.require_keeper(site.state)
     taken = creating.create(file, site, inbox.by("the command line"), holes)
     run_grid_job.wake(site.state)
-    _wait_for(taken.file)
+    with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+        _wait_for(taken.file)
     if arguments.json:
         say_json([{"name": each.spec["name"], "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
-        warn(hints(each.spec, site))
-        say(f"{each.spec['name']}: {_what(each.spec, site)}")
-    names = " ".join(each.spec["name"] for each in taken.tasks if not _is_fed(each.spec))
+        with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+            warn(hints(each.spec, site))
+            say(f"{each.spec['name']}: {_what(each.spec, site)}")
+    names = [each.spec["name"] for each in taken.tasks if not _is_fed(each.spec)]
     if taken.file is None:
         say("nothing has changed: the same tasks are there already")
     else:
-        them = "them" if " " in names else "it"
-        say(f"configured; `jim task test {names}` tries {them} out" if names else "configured")
+        say(f"configured{_then(names)}")
     return 0
+
+
+def _then(names: Sequence[str]) -> str:
+    """Return what comes next; of very many tasks, an example."""
+    if not names:
+        return ""
+    if len(names) > NAMED:
+        return (
+            f": {len(names):,} tasks; `jim task test {names[0]}` tries the first one out, `jim task status` lists all"
+        )
+    return f"; `jim task test {' '.join(names)}` tries {'them' if len(names) > 1 else 'it'} out"
 
 
 def _asked(arguments: argparse.Namespace, site: Site) -> tuple[Path, dict[str, str] | None]:

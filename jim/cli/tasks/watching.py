@@ -13,7 +13,6 @@ from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
 from jim.reading import tasks as reading
 from jim.reading.quantities import span
-from jim.reading.task_graph import as_svg, as_text, graph
 from jim.reading.task_tests import test_facts
 from jim.reading.task_waits import waits
 from jim.reading.view import View, add_json, look
@@ -81,9 +80,19 @@ def line_of(view: View, task: Task) -> str:
     pieces, sent = told["pieces"], told["on_the_way"]
     counts = [(pieces.get("completed", 0), "completed"), (sent, "on the way"), (pieces.get("failed", 0), "failed")]
     more = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    if task.state is TaskState.RUNNING and not more:
+        more = _waits_for(task)
     if task.state is TaskState.TESTING:
         more = plain([each.what for each in waits(view, task)][-1])
     return f"{told['name']} {state}{reason}{f': {more}' if more else ''}"
+
+
+def _waits_for(task: Task) -> str:
+    """Return what a task waits for of which nothing is on the way yet, in words that stay the same meanwhile."""
+    upstream = dict.fromkeys(plain(each["task"]) for each in task.spec["source"] if each["kind"] == "task")
+    if upstream:
+        return f"waits for what {' and '.join(upstream)} {'brings' if len(upstream) == 1 else 'bring'}"
+    return "waits for its first piece"
 
 
 def _watch(arguments: argparse.Namespace) -> int:
@@ -120,6 +129,8 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
 
 
 def _graph(arguments: argparse.Namespace) -> int:
+    from jim.reading.task_graph import as_svg, as_text, graph  # slow to load, and who lists tasks needs none of it
+
     found = graph(look(), arguments.names)
     if arguments.json:
         say_json({"tasks": [each._asdict() for each in found.boxes], "connectors": [a._asdict() for a in found.arrows]})

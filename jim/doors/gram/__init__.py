@@ -36,6 +36,7 @@ class Gram(Door):
         "submit": "usage: jim-submit FILE (a request in TOML, JSON, JDF, JDL or RSL; prints the id of its grid job)",
         "cancel": "usage: jim-cancel G (a grid job, such as 12) or G.n (a local job of it, such as 12.3)",
         "deliver": "usage: jim-deliver G FILE (a grid job, and GRAM's description of it)",
+        "staging": "usage: jim-staging FILE (GRAM's description of a job whose files it is to copy)",
     }
     _events: Events | None = None  # the keeper makes it in its first round
 
@@ -88,11 +89,14 @@ class Gram(Door):
         return realm_of(asked)
 
     def require(self, asked: Mapping[str, Any], site: Site) -> None:
-        """Refuse a job whose streams would be files of JIM's own, or if GRAM could not learn of its end."""
+        """Refuse a job whose files would be files of JIM's own, or if GRAM could not learn of its end."""
         from jim.doors.gram.request import realm_of, require_end, require_foreign
+        from jim.doors.gram.staging import require_foreign_files
         from jim.site.realm import opener_of
 
-        require_foreign(asked, opener_of(site, realm_of(asked).text))
+        opener = opener_of(site, realm_of(asked).text)
+        require_foreign(asked, opener)
+        require_foreign_files(asked, opener)
         require_end(asked, site.site.gram_events)
 
     def apart(self, asked: Mapping[str, Any]) -> Apart:
@@ -108,7 +112,9 @@ class Gram(Door):
         return contact(asked)
 
     def do(self, verb: str, words: Sequence[str], site: Site) -> tuple[bytes, str]:
-        """Deliver the results of a grid job to the places that GRAM expects; return the output of its poll."""
+        """Deliver the results of a grid job, or tell whether GRAM may copy the files of a job; return what to print."""
+        if verb == "staging":
+            return self._staging(words, site)
         from jim.doors.gram.results import deliver  # this module writes files and is needed once for each grid job
         from jim.doors.inbox import target_of
 
@@ -116,6 +122,18 @@ class Gram(Door):
             raise BadRequest(self.usage[verb])
         description = self.read(Path(words[1]).absolute(), "")
         return deliver(site, target_of(words[0])[0], description), "the results of the grid job were delivered"
+
+    def _staging(self, words: Sequence[str], site: Site) -> tuple[bytes, str]:
+        """Refuse a job for which GRAM would copy files of JIM's own."""
+        from jim.doors.gram.request import realm_of
+        from jim.doors.gram.staging import require_foreign_files
+        from jim.site.realm import opener_of
+
+        if len(words) != 1:
+            raise BadRequest(self.usage["staging"])
+        description = self.read(Path(words[0]).absolute(), "")
+        require_foreign_files(description, opener_of(site, realm_of(description).text))
+        return b"", "GRAM may copy the files of the job"
 
     # Events, for a GRAM that does not poll
 

@@ -8,6 +8,7 @@ names. Repeating a delivery gives the same files: a job manager may ask twice.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -22,12 +23,13 @@ from jim.doors.gram.request import Description, one, place_of, require_inside, s
 from jim.doors.inbox import answer
 from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in
 from jim.errors import BadRequest, JimError
-from jim.files import open_regular, passes
+from jim.files import LinkFound, passes
 from jim.jobs import GridJob
 from jim.site.file import Site
 from jim.site.realm import Opener, opener_of
 from jim.site.walking import opened
 from jim.statusdb import open_store
+from jim.workdir.pinned import open_result
 
 UNCHANGED = b"\n"
 RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files
@@ -45,7 +47,7 @@ def deliver(site: Site, number: int, description: Description) -> bytes:
     except BadRequest as error:
         return protocol.failure(f"cannot deliver the results: {error}", protocol.STAGE_OUT)
     except OSError as error:
-        if passes(error):  # a later poll tries again
+        if passes(error) or isinstance(error, LinkFound):  # a later poll tries again
             return UNCHANGED
         return protocol.failure(f"cannot deliver the results: {error.strerror}: {error.filename}", protocol.STAGE_OUT)
     return said
@@ -56,12 +58,10 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
     if not tar:  # the split failed, or the grid job was cancelled before there were results
         return
     named = [*map(require_inside, staged_out(description))]
-    _tar(tar).close()  # a payload may have put a link there, which GRAM would follow
     tars = [name for name in named if name.endswith(".tar")]
-    for name in tars:
-        place = _place(description, name)
-        place.unlink(missing_ok=True)
-        place.symlink_to(tar)
+    with _tar(tar) as packed:
+        for name in tars:
+            _link(packed, _place(description, name))
     alone = is_one_program(job)
     if alone:
         others = [name for name in named if name not in tars]
@@ -73,9 +73,21 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
             shutil.copyfileobj(packed, file)
 
 
+def _link(packed: IO[bytes], place: Path) -> None:
+    """Give the tar another name, where GRAM looks for it. On another file system that can only be a symbolic link."""
+    place.unlink(missing_ok=True)
+    try:
+        here = packed.fileno()  # what is open, whatever has its name; `src_dir_fd` lets Python follow the link
+        os.link(f"/proc/self/fd/{here}", place, src_dir_fd=here, follow_symlinks=True)
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP):
+            raise
+        place.symlink_to(packed.name)
+
+
 def _tar(path: str) -> IO[bytes]:
     try:
-        packed = io.FileIO(open_regular(Path(path)))
+        packed = io.FileIO(open_result(Path(path)))
     except JimError as error:
         raise BadRequest(str(error)) from error
     packed.name = path  # for messages: without it, the name is a number

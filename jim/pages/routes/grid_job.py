@@ -15,7 +15,8 @@ from jim.pages.app import Pages, as_csv, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS, Find
 from jim.pages.live import Made
 from jim.pages.routes.files import document
-from jim.reading import documents, filters, groups, history, hosts, lists
+from jim.pages.tokens import Role
+from jim.reading import documents, filters, groups, history, hosts, last_lines, lists
 from jim.reading import map as mapping
 from jim.reading.effects import offered
 from jim.reading.phases import phases
@@ -27,6 +28,7 @@ HOSTS_SHOWN = 12
 UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads"), ()) | dict.fromkeys(
     ("failures", "timeline", "pace")
 )
+UNKNOWN_YET["last_lines"] = {}
 COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness", "updated", "reason", "wish")
 
 
@@ -62,10 +64,12 @@ def _whole(view: View, number: int) -> dict[str, Any]:
     job = view.grid_job(number)
     minutes = history.minutes(view, job)
     ended = job.updated if job.step.value == "finished" else view.now()
+    failed = groups.failures(view, job.id, job.owner) if job.size else None
     return {
         "waits": documents.waits(view, job),
         "phases": phases(view, job),
-        "failures": groups.failures(view, job.id, job.owner) if job.size else None,
+        "failures": failed,
+        "last_lines": last_lines.beside(view, job.id, failed.shown, job.owner) if failed else {},
         "hosts": _hosts(view, job),
         "timeline": history.timeline(minutes, ended),
         "pace": history.pace(view, job, minutes),
@@ -92,6 +96,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "drawn": drawn,
         "narrowed": any(name != "limit" for name, _ in asked.given),
         "job": job,
+        "led_to": documents.led_to(view, job),
         "of_task": view.store.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
         "offered": offered(job, counts),
@@ -135,4 +140,6 @@ def _told(value: object) -> str:
 def explained(_: Pages, view: View, kind: str, number: int) -> Made:
     """Show what a grid job waits for."""
     require_no_filter()
-    return as_json(documents.explained(view, view.grid_job(number)))
+    job = view.grid_job(number)
+    lines = {} if g.role is Role.SEE else {"last_lines": last_lines.records(view, job)}
+    return as_json(documents.explained(view, job) | lines)

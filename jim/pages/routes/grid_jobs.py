@@ -16,7 +16,9 @@ from jim.pages.admission import seen_of_task
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.shown import address
+from jim.pages.tokens import Role
 from jim.reading import filters, lists, task_words
+from jim.reading.names import names_of
 from jim.reading.tasks import records
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
@@ -53,6 +55,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         page=page,
         after=after,
         tallies=tallies,
+        names=names_of(view, page.rows) if g.role is not Role.SEE else {},
         choices={"type": types, "owner": owners},
         found=_named(view, asked),
         tasks=list(map(seen_of_task, records(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),

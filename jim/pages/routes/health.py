@@ -23,6 +23,6 @@ def healthz(pages: Pages) -> Response:
             seen = health(view)
     except (JimError, OSError):  # also a store of a newer JIM
         return Response("the status DB cannot be read\n", 503, content_type=TEXT)
-    if seen.unfinished and not seen.heart.beats:
+    if seen.unfinished and not seen.heart.at_work:
         return Response("no keeper is at work, and there is unfinished work\n", 503, content_type=TEXT)
     return Response("ok\n", 200, content_type=TEXT)

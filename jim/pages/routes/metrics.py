@@ -73,7 +73,7 @@ def _ages(view: View) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily
 
     seen, age = health(view), view.heartbeat_age()
-    yield GaugeMetricFamily("jim_keeper_at_work", "1 if a keeper is at work", value=seen.heart.beats)
+    yield GaugeMetricFamily("jim_keeper_at_work", "1 if a keeper is at work", value=seen.heart.at_work)
     yield GaugeMetricFamily("jim_unfinished", "1 if there is unfinished work", value=seen.unfinished)
     if age is not None:
         words = "Seconds since the keeper's last heartbeat; none while it is at rest"

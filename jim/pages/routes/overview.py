@@ -15,6 +15,7 @@ from jim.pages.tokens import Role
 from jim.reading import history, lists
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts, hole_words
+from jim.reading.names import names_of
 from jim.reading.site_view import TasksSeen, WhatWaits, health, in_trouble, tasks_seen, unfinished_counts, what_waits
 from jim.reading.view import View
 
@@ -42,7 +43,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         return as_json(
             {
                 "site": view.site.site.name,
-                "keeper": view.heart().beats,
+                "keeper": view.heart().at_work,
                 "batch_seen": view.seen(),
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
@@ -53,7 +54,6 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "waits": [_wait(each) for each in waits or ()],
             }
         )
-    numbers = [job.id for job in (*trouble, *newest.rows)]
     return pages.html(
         view,
         "overview.html",
@@ -66,7 +66,8 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         waits=waits,
         newest=newest,
         hour=history.last_hour(view),
-        tallies=view.store.tallies(numbers),
+        tallies=view.store.tallies([job.id for job in (*trouble, *newest.rows)]),
+        names=names_of(view, (*trouble, *newest.rows)) if g.role is not Role.SEE else {},
         days=TROUBLE_DAYS,
     )
 

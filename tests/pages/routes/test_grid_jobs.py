@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from urllib.parse import quote
 
@@ -27,10 +28,19 @@ def test_grid_jobs_stand_newest_first_with_what_became_of_them(busy: Ground, per
     page = person.page("/jobs")
     assert page.ids() == ["4", "3", "2", "1"]
     second = next(row for row in page.rows if row and row[0].strip() == "2")
-    assert [" ".join(cell.split()) for cell in second][1:5] == ["executable", "alice", "failed", "finished"]
-    assert "failed: 2 of 5, 3 completed" in second[5]
-    assert second[7].strip() == "2 of 5 local jobs failed: exit 3: no space left on /scratch"
+    assert [" ".join(cell.split()) for cell in second][1:6] == ["–", "executable", "alice", "failed", "finished"]
+    assert "failed: 2 of 5, 3 completed" in second[6]
+    assert re.fullmatch(r"1 h 30 min ago took \d+ (min|h)", " ".join(second[7].split()))
+    assert second[9].strip() == "2 of 5 local jobs failed: exit 3: no space left on /scratch"
     assert "4 grid jobs, newest first" in page.text
+
+
+def test_names_are_for_who_may_see_requests(ground: Ground, person: Person) -> None:
+    ground.add(1, 2, 60, executable="/home/mc/bin/scan.py")
+    _, secret = person.pages.tokens.made("see", 1)
+    for path in ("/jobs", "/"):
+        assert "scan.py" in person.page(path).text
+        assert "scan.py" not in person.get(path, Authorization=f"Bearer {secret}").text
 
 
 @pytest.mark.parametrize(

@@ -284,12 +284,13 @@ def test_nothing_but_words_gets_into_a_description(word):
 
 
 TELL = ["-json", "-attributes", TOLD]
+WAITS = ["-json", "-attributes", f"{TOLD},LastRejMatchReason"]
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (ADAPTED.query_command(), ["condor_q", "-constraint", "JimMark =!= undefined", *TELL]),
+        (ADAPTED.query_command(), ["condor_q", "-constraint", "JimMark =!= undefined", *WAITS]),
         (ADAPTED.find_command("m"), ["condor_q", "-constraint", 'JimMark == "m"', *TELL]),
         (ADAPTED.history_command(["6", "7"]), ["condor_history", *TELL, "6", "7"]),
         (

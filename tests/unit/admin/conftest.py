@@ -20,6 +20,7 @@ def own_machine(tmp_path, monkeypatch):
     monkeypatch.setattr(init.shutil, "which", lambda name: None)
     monkeypatch.setattr(init.socket, "gethostname", lambda: "head1")
     monkeypatch.setattr(init.os, "cpu_count", lambda: 12)
+    monkeypatch.setattr(init, "OWN", str(tmp_path / "home"))  # nobody's home directory is looked into
     monkeypatch.setattr(init, "ROOT", -1)  # the tests may be root's
 
 

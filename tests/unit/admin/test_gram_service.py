@@ -77,6 +77,13 @@ def test_what_GRAM_lets_through_is_what_job_types_declare():
     assert {"executable", "parametric", "pythia_monte_carlo"} <= set(values)
 
 
+@pytest.mark.parametrize("name", ["file_clean_up", "gass_cache", "log_pattern"])
+def test_what_GRAM_would_do_as_the_account_before_anybody_can_refuse_it_is_closed(name):
+    """GRAM removes what `file_clean_up` names also of a job that JIM has refused."""
+    (record,) = (each for each in gram_service.rvf().split("\n\n") if each.startswith(f"Attribute: {name}\n"))
+    assert record.splitlines()[-1] == "ValidWhen: "
+
+
 def test_events_are_set_up_and_taken_away(root):
     before = files(root)
     with pytest.raises(BadSite, match="install the package globus-seg-job-manager"):

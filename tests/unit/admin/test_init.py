@@ -4,17 +4,21 @@ import os
 import re
 import tomllib
 from collections import namedtuple
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from jim import cli
 from jim.admin import init
 from jim.cli import site_verbs
+from jim.clock import Clock
 from jim.errors import BadSite
 from jim.site import file as site_file
-from jim.site.file import Site, load, read
+from jim.site.file import Site, load, make_state, read
 from jim.site.sections import Queue
 from jim.site.settings import SECTIONS, settings
+from jim.statusdb import open_store
 from tests.machine import LOCAL, ME, NETWORK
 
 pytestmark = pytest.mark.usefixtures("own_machine")
@@ -262,3 +266,26 @@ def test_a_uid_that_was_another_accounts_is_refused(tmp_path, managed):
 def test_a_managed_place_on_a_network_file_system_is_refused(managed):
     with pytest.raises(BadSite, match="network file system"):
         list(init.make_account(ME.pw_name, NETWORK))
+
+
+def test_what_was_handed_in_before_is_not_gone(tmp_path, jim_site, managed, monkeypatch, capsys):
+    """From now on the account's commands look at another place, where nothing of it is."""
+    own = tmp_path / site_file.OWN
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(init, "OWN", str(own))  # below the home directory that the tests' account has
+    make_state(Site(own))
+    with closing(open_store(own, Clock(), write=True)) as store:
+        store.add_grid_job(7, "k", "me", Clock().utc(), {"job_type": "executable"})
+    assert jim_site("init", "--account", ME.pw_name) == 0
+    told = capsys.readouterr().out.splitlines()[-1]
+    name, reached = ME.pw_name, f"`JIM_STATE={own} jim status` shows it"
+    assert told == f"what {name} handed in before is in {own}, and its keeper goes on with it; as {name}, {reached}"
+    make_state(load())
+    assert cli.main(["status"]) == 0
+    words = f"what was handed in before this machine had a site file is in {own}; 1 grid job of it is unfinished: "
+    assert f"\n{words}{reached}, `JIM_STATE={own} jim keeper --all` goes on with it\n" in capsys.readouterr().out
+    assert cli.main(["show", "7"]) == 4
+    assert f"; grid jobs from before this machine had a site file are in {own}: {reached}" in capsys.readouterr().err
+    monkeypatch.setenv("JIM_STATE", str(own))
+    assert cli.main(["status"]) == 0
+    assert "handed in before" not in capsys.readouterr().out

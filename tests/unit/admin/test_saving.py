@@ -14,6 +14,7 @@ from jim.doors import inbox
 from jim.errors import BadRequest, Damaged, StoreError, UnknownJob
 from jim.statusdb import open_store
 from jim.statusdb.sqlite import Store
+from tests.machine import DATA
 
 
 def names(file):
@@ -49,7 +50,7 @@ def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path
         # Root unpacks it: each directory must be there with its owner, before what is in it.
         made = {each.name for each in tar if each.isdir() and (each.uid, each.mode & 0o777) == (os.getuid(), 0o700)}
         assert made == {"answers", "inbox", "keys"}
-        tar.extractall(tmp_path / "back", filter="data")
+        tar.extractall(tmp_path / "back", **DATA)
     with closing(open_store(tmp_path / "back", Clock())) as store:
         assert [(job.id, job.key) for job in store.grid_jobs()] == [(1, "key-1")]
         assert store.counts(1) == home.store.counts(1)
@@ -68,7 +69,7 @@ def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, m
     monkeypatch.setattr("jim.admin.saving._files", taken_in)
     list(saving.save(home.site, tmp_path / "backup.tar"))
     with tarfile.open(tmp_path / "backup.tar") as tar:
-        tar.extract("status.db", tmp_path, filter="data")
+        tar.extract("status.db", tmp_path, **DATA)
     with closing(open_store(tmp_path, Clock())) as store:
         assert [job.id for job in store.grid_jobs()] == [1, 2]
 

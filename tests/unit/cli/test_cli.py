@@ -209,3 +209,9 @@ def test_every_help_fits_a_terminal_says_what_the_verb_does_and_has_a_true_examp
 
 def test_the_overview_fits_a_terminal(home):
     assert [line for line in home.out("--help").splitlines() if len(line) > 80] == []
+
+
+def test_what_other_programs_call_a_verb_leads_to_it(home):
+    home.add()
+    assert home.run("ls") == home.run("list")
+    assert home.run("kill", "1") == (2, "", "jim: unknown verb 'kill'; did you mean 'cancel'?\n")

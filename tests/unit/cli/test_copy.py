@@ -12,6 +12,7 @@ def test_a_copy_is_a_request_for_the_events_of_one_local_job(home):
         "environment": {"A": "1"},
         "events": 250,
         "events_per_job": 250,
+        "came_from": "1.2",
     }
 
 

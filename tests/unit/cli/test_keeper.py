@@ -171,3 +171,17 @@ def test_keeper_end_says_so_where_the_keeper_does_not_end(home, monkeypatch):
         == f"jim: keeper {os.getpid()} has not ended in 0.1 s: `kill -9 {os.getpid()}` ends it, and loses nothing\n"
     )
     lock.release()
+
+
+@pytest.mark.parametrize("option", ["--list", "--end"])
+def test_keepers_are_listed_and_ended_beside_a_wrong_site_file(home, monkeypatch, option):
+    """Whoever corrects it wants to know them, and to end the one that obeys the old file."""
+    monkeypatch.setattr("jim.cli.keeper.account", lambda: "alice")
+    (home.site.state / "site.toml").write_text("[disk]\n[disk]\n")
+    code, out, err = home.run("keeper", option)
+    assert (code, out.partition(";")[0].rstrip()) == (0, "alice: no keeper runs")
+    assert err == (
+        f"jim: warning: {home.site.state}/site.toml:2: section [disk] begins at line 1: put its settings there, and "
+        "remove this line. Until this is corrected, doors refuse requests, and no keeper starts\n"
+    )
+    assert home.run("keeper", "--all")[0] == 3

@@ -27,6 +27,6 @@ def test_people_split_again(home, monkeypatch):
     home.move(0, State.FAILED_FROZEN)
     assert "nothing: other local jobs do its work" in home.out("explain", "1.0")
     again = json.loads(home.out("copy", "1.3"))
-    assert again == {"job_type": "executable", "executable": "/bin/echo", "arguments": ["3"]}
+    assert again == {"job_type": "executable", "executable": "/bin/echo", "arguments": ["3"], "came_from": "1.3"}
     assert check(again)
     assert home.run("copy", "1")[0] == 2

@@ -86,4 +86,4 @@ def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):
     monkeypatch.setattr("jim.cli.run.follow", follow)
     code, out, err = home.run("run", "sh")
     assert (code, out) == (130, "")
-    assert "grid job 1 goes on: `jim watch 1` follows it, `jim cancel 1` ends it" in err
+    assert "1 runs on: `jim watch 1` follows it, `jim cancel 1` cancels it" in err

@@ -9,7 +9,7 @@ from tests.splitting_work import ASKED, FILES
 
 def test_pieces_are_shown(home, tmp_path):
     file = tmp_path / "r.json"
-    asked = {"job_type": "executable", "executable": "x", "splitter": "LumiBased", "input_files": FILES}
+    asked = {"job_type": "executable", "executable": "/bin/x", "splitter": "LumiBased", "input_files": FILES}
     file.write_text(json.dumps(asked | {"arguments": ["$SplitID"]}))
     (_, first, second, _) = home.out("split", str(file), "-p", "lumis_per_job=2").splitlines()
     assert first.split() == ["0", "/a", "run", "1", "lumis", "1-2", "0"]
@@ -22,7 +22,7 @@ def test_pieces_are_shown(home, tmp_path):
 
 def test_what_is_particular_to_a_piece_is_shown(home, tmp_path):
     file = tmp_path / "r.json"
-    asked = {"job_type": "executable", "executable": "x", "environment": {"SEED": "0"}}
+    asked = {"job_type": "executable", "executable": "/bin/x", "environment": {"SEED": "0"}}
     file.write_text(json.dumps(asked))
     scan = ["split", str(file), "--with", "Parametric", "-p", "Parameters=2", "-p", "ParameterStep=0.5"]
     assert [line.split() for line in home.out(*scan).splitlines()[1:]] == [
@@ -86,9 +86,10 @@ def test_pieces_are_counted_as_long_as_that_has_an_end(home, tmp_path, monkeypat
 
 def test_a_dry_run_says_who_splits(home, tmp_path):
     file = tmp_path / "r.json"
-    asked = {"job_type": "executable", "executable": "x", "splitter": "LumiBased", "input_files": FILES}
+    asked = {"job_type": "executable", "executable": "/bin/x", "splitter": "LumiBased", "input_files": FILES}
     file.write_text(json.dumps(asked))
     assert "as many as the splitter makes" in home.out("submit", str(file), "--dry-run")
+    (home.site.state / "site.toml").write_text('[batch]\nsystem = "slurm"\n')  # has as many cores as anybody asks for
     file.write_text(json.dumps(asked | {"memory_mb": "1$SplitID", "wall_seconds": "9$SplitID", "cores": "1$SplitID"}))
     told = "at most 9$SplitID s each, 1$SplitID MB, 1$SplitID cores"
     assert told in home.out("submit", str(file), "--dry-run")

@@ -22,14 +22,16 @@ def test_each_grid_job_has_a_line(home):
     home.add(2, size=0)
     home.later("2026-01-31T12:01:05.000Z")
     assert home.out("status") == (
-        "id  type        status  local jobs       reason\n"
-        f"1   executable  failed  running: 1 of 4  1 of 4 {EVIL_SHOWN}\n"
-        "2   executable  new     not split yet\n"
+        "id  type        status  local jobs       age  took  reason\n"
+        f"1   executable  failed  running: 1 of 4  1 h  1 h   1 of 4 {EVIL_SHOWN}\n"
+        "2   executable  new     not split yet    1 h\n"
         "\n"
         "seen 1 min 5 s ago\n"
     )
     assert home.out("status", "2") == (
-        "id  type        status  local jobs     reason\n2   executable  new     not split yet\n\nseen 1 min 5 s ago\n"
+        "id  type        status  local jobs     age  took  reason\n"
+        "2   executable  new     not split yet  1 h\n"
+        "\nseen 1 min 5 s ago\n"
     )
 
 
@@ -44,6 +46,9 @@ def test_grid_jobs_are_listed_as_one_json_document(home):
         "step": "split",
         "status": "submitted",
         "herd": "single",
+        "MasterJobId": 1,
+        "JobSplitType": "Single",
+        "came_from": "",
         "counts": {"waiting": 4},
         "reason": "",
         "witness": "keeper",

@@ -2,11 +2,14 @@
 
 import io
 import json
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
 
+from jim.doors import inbox
 from jim.model import Step
 from jim.site.file import Keep
 from tests.cli_home import RECORD_NAMES
@@ -270,16 +273,98 @@ def test_what_is_taken_in_beside_a_damaged_status_db_is_no_failure(home, request
     code, out, err = home.run("submit", request_file)
     assert (code, out) == (0, "2\n")
     assert err.startswith(
-        "jim: warning: grid job 2 was accepted and stays in the inbox, but JIM cannot work on it now: "
+        "jim: warning: grid job 2 was accepted, and is done all the same; but JIM cannot look at it now: "
     )
     assert "status.db is damaged" in err
     assert len(list((home.site.state / "inbox").glob("request-*"))) == 1
 
 
-@pytest.mark.parametrize(("option", "out"), [("--json", ""), ("--watch", "2\n")])
-def test_what_cannot_be_shown_is_called_taken_in(home, request_file, option, out):
+@pytest.mark.parametrize(("option", "code", "out"), [("--json", 0, '{\n  "id": 2\n}\n'), ("--watch", 6, "2\n")])
+def test_what_cannot_be_shown_gets_its_id_and_is_no_failure(home, request_file, option, code, out):
     damage(home)
-    code, printed, err = home.run("submit", request_file, option)
-    assert (code, printed) == (1, out)
+    *told, err = home.run("submit", request_file, option)
+    assert told == [code, out]
+    assert "grid job 2 was accepted, and is done all the same; but JIM cannot look at it now: " in err
     assert "status.db is damaged" in err
-    assert "; the request was taken in as grid job 2; " in err
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "x"), MemoryError(), KeyError("key")])
+@pytest.mark.parametrize(("option", "code"), [("--json", 0), ("--watch", 6), ("--test", 0)])
+def test_no_fault_after_a_request_is_durable_is_a_failure(home, request_file, monkeypatch, error, option, code):
+    def look(*_):
+        raise error
+
+    monkeypatch.setattr("jim.cli.submit.look", look)
+    monkeypatch.setattr("jim.cli.watch.look", look)
+    monkeypatch.setattr("jim.cli.watch.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("jim.cli.watch.LOOK_SECONDS", 0)
+    told, out, err = home.run("submit", request_file, option)
+    assert (told, json.loads(out) if option == "--json" else out) == (code, {"id": 1} if option == "--json" else "1\n")
+    assert "grid job 1 was accepted, and is done all the same" in err
+
+
+def test_of_several_requests_those_before_a_failure_are_named(home, request_file, tmp_path, monkeypatch):
+    """With --json nothing was printed yet, and whoever handed all in again would have had the first one twice."""
+    other, deposit, left = tmp_path / "other.toml", inbox.deposit, [None]
+    other.write_bytes(Path(request_file).read_bytes())
+
+    def full(*told, **more):
+        if not left:
+            raise OSError(28, "No space left on device", "inbox")
+        left.pop()
+        return deposit(*told, **more)
+
+    monkeypatch.setattr(inbox, "deposit", full)
+    code, out, err = home.run("submit", request_file, str(other), "--json")
+    assert (code, out) == (1, "")
+    assert err.startswith("jim: inbox: No space left on device; the request was taken in as grid job 1; ")
+
+
+def test_a_current_directory_that_the_account_cannot_read_is_no_matter(home, request_file, tmp_path, monkeypatch):
+    """SQLite's name for a store in memory was looked up there; a pipe of that name shows it to root, too."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(":memory:")
+    code, out, err = home.run("submit", request_file)
+    assert (code, out, err.partition(";")[0]) == (0, "1\n", "submitted")
+
+
+# Ctrl-C
+
+
+def test_ctrl_c_while_a_grid_job_is_watched_says_that_it_runs_on(home, request_file, monkeypatch):
+    def pressed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jim.cli.watch._sight", pressed)
+    code, out, err = home.run("submit", request_file, "--watch")
+    assert (code, out) == (130, "1\n")
+    assert err == "jim: 1 runs on: `jim watch 1` follows it, `jim cancel 1` cancels it\n"
+    assert home.run("watch", "1") == (130, "", err)
+
+
+def test_ctrl_c_while_several_are_watched_names_all_that_run_on(home, request_file, tmp_path, monkeypatch):
+    other = tmp_path / "other.toml"
+    other.write_bytes(Path(request_file).read_bytes())
+
+    def pressed(number, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jim.cli.watch.follow", pressed)
+    code, out, err = home.run("submit", request_file, str(other), "--watch")
+    assert (code, out) == (130, "1\n2\n")
+    assert err == "jim: 1, 2 run on: `jim watch 1` follows one, `jim cancel 1 2` cancels them\n"
+
+
+@pytest.mark.parametrize(("option", "code"), [("", 0), ("--json", 0), ("--watch", 130)])
+def test_ctrl_c_while_a_request_becomes_durable_hides_no_id(home, request_file, monkeypatch, option, code):
+    link = os.link
+
+    def linked(*names):
+        link(*names)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("jim.doors.inbox.os.link", linked)
+    told, out, _ = home.run("submit", request_file, *filter(None, [option]))
+    assert told == code
+    assert out.startswith("1\n") or json.loads(out)["id"] == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jim.doors import inbox
-from jim.model import Piece, State, Step
+from jim.model import Piece, State, Step, Witness
 from tests.stand_ins import World
 
 
@@ -22,6 +22,13 @@ def ended(home):
     home.move(4, State.COMPLETED)
     home.move(5, State.RUNNING)
     home.move(6, State.FAILED, reason="exit 35")
+
+
+def unchanged(home, *words):
+    """Run a verb that changes nothing, as its exit code says; return what it prints."""
+    code, out, err = home.run(*words)
+    assert (code, err) == (3, "")
+    return out
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,7 @@ def test_it_tells_what_it_tries_again_and_how_to_undo_it(home, words, chosen):
 )
 def test_nothing_has_ended_like_that(home, words, told):
     ended(home)
-    assert home.out("retry", "1", *words) == f"1: there is no {told}; retry changes nothing\n"
+    assert unchanged(home, "retry", "1", *words) == f"1: there is no {told}; retry changes nothing\n"
     assert list((home.site.state / "inbox").iterdir()) == []
 
 
@@ -134,9 +141,9 @@ def test_a_second_suspend_says_what_it_still_concerns(home):
     assert home.out("suspend", "1") == "1: suspend requested: all of its local jobs are suspended already\n"
 
 
-def test_several_are_cancelled_or_none(home):
+def test_several_are_suspended_or_none(home):
     home.add()
-    assert home.run("cancel", "1", "1.2", "8")[0] == 4
+    assert home.run("suspend", "1", "8")[0] == 4
     assert wishes(home) == []
     assert home.run("cancel", "1", "1.2")[0] == 0
     assert sorted(wish["target"] for wish in wishes(home)) == ["1", "1.2"]
@@ -147,24 +154,24 @@ def test_a_wish_that_comes_too_late(home):
     home.finish()
     assert home.out("cancel", "1") == "1: the grid job has already finished as completed; cancel changes nothing\n"
     assert home.out("cancel", "1.0") == "1.0: the grid job has already finished as completed; cancel changes nothing\n"
-    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
+    assert unchanged(home, "retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
     assert wishes(home) == []
 
 
 def test_retry_opens_what_failed(home):
     home.add()
-    assert home.out("retry", "1") == "1: no local job has failed or was killed so far; retry changes nothing\n"
+    assert unchanged(home, "retry", "1") == "1: no local job has failed or was killed so far; retry changes nothing\n"
     home.move(2, State.FAILED)
     home.finish("failed", "1 of 4 local jobs failed")
     assert "1: retry requested: " in home.out("retry", "1")
     assert "1.2: retry requested: " in home.out("retry", "1.2")
-    assert "1.3: no local job failed or was killed" in home.out("retry", "1.3")
+    assert "1.3: no local job failed or was killed" in unchanged(home, "retry", "1.3")
 
 
 def test_why_there_is_nothing_to_retry_is_said(home):
     home.add(size=0)
     home.finish("failed", "cannot be split: there are no files")
-    assert home.out("retry", "1") == "1: it has no local jobs; retry changes nothing\n"
+    assert unchanged(home, "retry", "1") == "1: it has no local jobs; retry changes nothing\n"
     assert "1 has no local jobs: correct the request and submit it again" in home.run("recover", "1")[2]
     home.store.add_pieces(1, 0, [Piece(files=("a",)), Piece(files=("b",), failure="no site")])
     home.store.end_split(1, 2)
@@ -172,8 +179,8 @@ def test_why_there_is_nothing_to_retry_is_said(home):
     home.finish("failed", "1 of 2 local jobs failed")
     for target in ("1", "1.1"):
         told = f"{target}: the failed local jobs failed on their creation, and can never run; retry changes nothing\n"
-        assert home.out("retry", target) == told
-    assert home.out("retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
+        assert unchanged(home, "retry", target) == told
+    assert unchanged(home, "retry", "1.0") == "1.0: no local job failed or was killed; retry changes nothing\n"
 
 
 # All that fit
@@ -239,7 +246,7 @@ def test_a_finished_grid_job_is_removed_and_one_that_is_not_stays(home):
     home.add(1)
     home.finish(tar="/w/1.tar", bytes=20_480, local_jobs=4, line="")
     home.add(2)
-    assert home.out("remove", "1", "2") == (
+    assert unchanged(home, "remove", "1", "2") == (
         "1: remove requested: removes its tar (20.5 kB), its logs, its journal and 4 local jobs; "
         "nothing brings them back; its key is free for another request\n"
         "2: it has not finished; `jim cancel 2` ends it; remove changes nothing\n"
@@ -271,7 +278,7 @@ def test_a_grid_job_that_could_not_be_split_has_no_local_job_to_name(home, words
 def test_nothing_has_failed_of_what_the_keeper_has_not_taken_yet(home, target):
     assert inbox.deposit(home.site.state, "k", {"job_type": "executable"}) == 1
     told = "no local job has failed or was killed so far; retry changes nothing"
-    assert home.out("retry", target, "--max", "1") == f"{target}: {told}\n"
+    assert unchanged(home, "retry", target, "--max", "1") == f"{target}: {told}\n"
     assert inbox.names(home.site.state) == [inbox.request_name("k")]
 
 
@@ -282,3 +289,90 @@ def test_a_reason_to_force_is_one_line(home, reason):
     assert (code, out) == (2, "")
     assert error.startswith("jim: reason: expected one line of at most 500 characters")
     assert not any(each.name.startswith("wish") for each in (home.site.state / "inbox").iterdir())
+
+
+def test_no_wish_is_left_if_what_it_does_cannot_be_told(home, monkeypatch):
+    """A failure after the first wish was durable left the others out, and looked like a refusal of all."""
+
+    def fails(*_):
+        raise PermissionError(13, "Permission denied", "x")
+
+    ended(home)
+    monkeypatch.setattr("jim.cli.wishes._told", fails)
+    assert home.run("retry", "1.0", "1.2")[0] == 1
+    assert list((home.site.state / "inbox").iterdir()) == []
+
+
+# What would change nothing, and what has not
+
+
+def test_one_target_of_several_that_would_not_change_is_told_by_the_exit_code(home):
+    ended(home)
+    home.add(2)
+    out = unchanged(home, "retry", "1", "2")
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["1", "2"]
+    assert len(list((home.site.state / "inbox").glob("wish-*"))) == 1
+    assert home.run("cancel", "1", "1")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "journal", "code", "told"),
+    [
+        (
+            ["retry", "1"],
+            ("retry", "2 local jobs wait for another attempt"),
+            0,
+            "2 local jobs wait for another attempt",
+        ),
+        (["retry", "1.0"], ("retry changes nothing", "no"), 3, "retry changes nothing: no"),
+        (["retry", "1.4"], ("retry changes nothing", "it completed"), 3, "retry changes nothing: it completed"),
+        (["force", "1.0", "completed", "--reason", "x"], (), 0, "force is done"),
+    ],
+)
+def test_with_wait_it_tells_what_the_keeper_made_of_it(home, monkeypatch, words, journal, code, told):
+    """The store as it is now is not what the keeper will find: only afterwards is it known."""
+    ended(home)
+    home.store.note(1, "retry changes nothing", Witness.KEEPER, "an older one")
+    home.beat()
+
+    def keeper(_seconds):
+        for file in (home.site.state / "inbox").glob("wish-*"):
+            if journal:
+                home.store.note(1, journal[0], Witness.KEEPER, journal[1])
+            file.unlink()
+
+    monkeypatch.setattr("jim.cli.awaited.time.sleep", keeper)
+    found, out, err = home.run(*words, "--wait")
+    assert (found, out.splitlines()[1:], err) == (code, [f"{words[1]}: {told}"], "")
+
+
+def test_with_wait_a_removed_grid_job_is_one_that_is_gone(home, monkeypatch):
+    home.add()
+    home.finish()
+
+    def keeper(_seconds):
+        home.store.remove(home.store.grid_job(1))
+        for file in (home.site.state / "inbox").glob("wish-*"):
+            file.unlink()
+
+    monkeypatch.setattr("jim.cli.awaited.time.sleep", keeper)
+    code, out, _ = home.run("remove", "1", "--wait")
+    assert (code, out.splitlines()[-1]) == (0, "1: it is removed")
+
+
+def test_with_wait_a_missing_keeper_is_started_and_told_of(home, monkeypatch):
+    ended(home)
+    ticks = iter(range(0, 10_000, 15))
+    monkeypatch.setattr("jim.cli.awaited.time.monotonic", lambda: next(ticks))
+    files = home.site.state / "inbox"
+
+    def later(_seconds, left=[None] * 6):
+        left.pop()
+        if not left:
+            next(files.glob("wish-*")).unlink()
+
+    monkeypatch.setattr("jim.cli.awaited.time.sleep", later)
+    code, _, err = home.run("retry", "1", "--wait")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "no keeper" in err
+    assert len(home.woken) > 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jim import run_grid_job
-from jim.doors import inbox
+from jim.doors.again import hand_in_again
 from jim.doors.contract import door_of
 from jim.errors import BadSite, JimError
 from jim.model import Standing, State, Step
@@ -205,7 +205,7 @@ def test_what_a_restored_store_has_forgotten_is_taken_in_again_unless_its_door_s
     world.batch.finish("1", 1)
     world.until(lambda: world.finished(1))
     world.go()
-    assert inbox.hand_in_again(world.site.state, (), "") == [2]
+    assert hand_in_again(world.site.state, (), "") == [2]
 
 
 # Doors that fail

@@ -7,6 +7,7 @@ import pytest
 
 from jim import run_grid_job
 from jim.doors import generations, inbox
+from jim.doors.again import hand_in_again
 from jim.model import Step
 from tests.doors.fetching import Fetching
 from tests.stand_ins import World
@@ -177,7 +178,7 @@ def test_what_a_restored_store_has_forgotten_is_taken_in_again_with_its_generati
     cancel(1)
     submit()
     world.go(3)
-    assert sorted(inbox.hand_in_again(world.site.state, (), "")) == [1, 2]
+    assert sorted(hand_in_again(world.site.state, (), "")) == [1, 2]
     again = json.loads((world.site.state / "inbox" / inbox.request_name(world.store.grid_job(2).key)).read_text())
     assert (again["after"], again["door"]) == (1, DOOR)
 

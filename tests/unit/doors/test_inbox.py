@@ -8,7 +8,7 @@ import os
 import pytest
 
 from jim.doors import inbox
-from jim.errors import DiskFull, UnknownJob
+from jim.errors import DiskFull, JimError, UnknownJob
 from jim.keeper import aging
 from jim.model import Step
 from jim.workdir.submission import remove_grid_directory
@@ -131,6 +131,54 @@ def test_a_number_that_another_request_has_is_put_aside(world):
     assert [job.key for job in world.store.grid_jobs()] == ["k1"]
     assert not key_file(world, "other").exists()
     assert file.with_name(f".unreadable-{file.name}").exists()
+
+
+# Faults of the disk
+
+
+@pytest.mark.parametrize("door", ["alone", "behind another"])
+def test_a_request_that_cannot_be_read_back_has_its_own_id(world, monkeypatch, door):
+    known, left = inbox.known, [None] if door == "alone" else [None, None]
+
+    def fails(*told):
+        if not left:
+            raise OSError(5, "Input/output error", "keys")
+        left.pop()
+        return known(*told)
+
+    if door == "alone":
+        monkeypatch.setattr(inbox, "known", fails)
+        assert world.submit(1) == 1
+        return
+    interrupted(monkeypatch, lambda: (world.submit(1), setattr(inbox, "known", fails), left.clear()))
+    monkeypatch.setattr(inbox, "known", known)  # put back in the end
+    with pytest.raises(OSError, match="Input/output"):  # which one it is, nobody can tell now
+        world.submit(1)
+
+
+@pytest.mark.parametrize("removes", [True, False])
+def test_what_is_not_durable_is_taken_back_or_told_of(world, monkeypatch, removes):
+    def fails(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(inbox, "sync_directory", fails)
+    if not removes:
+        monkeypatch.setattr("pathlib.Path.unlink", fails)
+    told = "Input/output error$" if removes else "may be taken from there all the same"
+    with pytest.raises((OSError, JimError), match=told):
+        world.submit(1)
+    assert len(inbox.names(world.site.state)) == (0 if removes else 1)
+
+
+def test_a_wish_that_is_not_durable_is_taken_back(world, monkeypatch):
+    def fails(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    world.submit(1)
+    monkeypatch.setattr(inbox, "sync_directory", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        inbox.wish(world.site.state, "cancel", "1")
+    assert list((world.site.state / "inbox").glob("wish-*")) == []
 
 
 # A key whose grid job is removed

@@ -162,3 +162,32 @@ def test_a_door_says_whose_answer_it_cannot_use(tmp_path, monkeypatch, question,
     file.write_text('job_type = "pythia_monte_carlo"\nevents = 10\n')
     with pytest.raises(JimError, match=f"^job type pythia_monte_carlo: .*{re.escape(words)}"):
         prepare(file, Site(state=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "words"),
+    [
+        ("command_and_arguments", ["a\nb"], "command_and_arguments: expected texts of one line each, found"),
+        ("outputs", ["a\nb"], "outputs: expected texts of one line each, found"),
+    ],
+)
+def test_what_a_wrapper_could_not_read_is_refused_at_the_door(tmp_path, monkeypatch, question, answer, words):
+    from jim.doors.intake import prepare
+    from jim.site.file import Site
+
+    file = tmp_path / "r.toml"
+    file.write_text('job_type = "parametric"\nexecutable = "/bin/true"\nargument_sets = [["1"]]\n')
+    prepare(file, Site(tmp_path))
+    monkeypatch.setattr(Parametric, question, lambda *_: answer)
+    with pytest.raises(BadRequest, match=words):
+        prepare(file, Site(tmp_path))
+
+
+def test_what_a_job_type_says_of_a_piece_alone_is_heard_when_it_is_sent(tmp_path, monkeypatch):
+    from jim.doors.intake import prepare
+    from jim.site.file import Site
+
+    file = tmp_path / "r.toml"
+    file.write_text('job_type = "parametric"\nexecutable = "/bin/true"\nargument_sets = [["1"]]\n')
+    monkeypatch.setattr(Parametric, "command_and_arguments", lambda *_: {}["this"])
+    assert prepare(file, Site(tmp_path))

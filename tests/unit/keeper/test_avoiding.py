@@ -11,6 +11,7 @@ import pytest
 from jim.model import Kind, State
 from jim.site import avoid
 from tests.farm import HOURS, SETTINGS, Node, farm, let_time_be_told
+from tests.sampled import sampled
 from tests.stand_ins import Answers, Instead, World
 
 
@@ -24,7 +25,7 @@ def words(world: World, n: int) -> list[str]:
     return [line.reason for line in world.store.journal(1, n)]
 
 
-@pytest.mark.parametrize("can_avoid", [True, False])
+@pytest.mark.parametrize("can_avoid", sampled([False, True]))
 def test_what_a_black_hole_eats_is_done_elsewhere_and_does_not_count(world, can_avoid):
     world.batch.can_avoid = can_avoid
     world.submit(60)
@@ -175,6 +176,7 @@ def test_the_end_of_a_grid_job_waits_until_its_last_good_ends_have_testified(wor
     assert on.tried["hole0"] == 3
 
 
+@pytest.mark.torture
 def test_a_keeper_that_is_killed_again_and_again_spares_each_attempt_once(world):
     world.submit(60)
     on = farm(world)

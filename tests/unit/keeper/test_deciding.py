@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.doors import inbox
-from jim.model import Resources, State
+from jim.model import Resources, State, Step
 from jim.request import check
 from jim.site.file import Batch, General, Limits
 from jim.site.sections import Queue
@@ -25,7 +25,9 @@ def sent(world, monkeypatch):
 
 
 def end(world, seconds=0.0, **how):
-    """End the attempt that the batch system has, once there is one."""
+    """End the attempt that the batch system has, once there is one; a long pause before it is over at once."""
+    if world.store.grid_jobs(Step.ACTIVE) and (pause := last(world).due - world.clock.steady()) > 10.0:
+        world.clock.now += pause - 5.0
     world.until(lambda: any(not task.state.final for task in world.batch.tasks.values()), seconds=2.0, rounds=5000)
     (key,) = (key for key, task in world.batch.tasks.items() if not task.state.final)
     world.batch.start(*key)

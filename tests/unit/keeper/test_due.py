@@ -13,6 +13,7 @@ from jim.model import State, SubmissionState
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
 from tests.formats import TO_FORMAT_5
+from tests.sampled import sampled
 from tests.stand_ins import Answers, Instead, StandInClock, World
 from tests.unit.statusdb.grounds import add
 
@@ -137,7 +138,7 @@ def hide(world):
 
 
 @pytest.mark.parametrize(("at", "restarted"), [([5], False), ([5], True), (range(0, 50, 5), False), ([], False)])
-@pytest.mark.parametrize("jump", JUMPS)
+@pytest.mark.parametrize("jump", sampled(JUMPS, 2))
 def test_a_submission_has_all_its_time_to_come_to_light(far, jump, at, restarted):
     """Accepted, and shown a minute later: it must not be sent a second time."""
     lost(far, "lost after")
@@ -172,8 +173,8 @@ def test_what_was_never_accepted_is_sent_again_all_the_same(far, jump):
     assert 60.0 <= far.clock.now - began < 70.0
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-@pytest.mark.parametrize("jump", JUMPS)
+@pytest.mark.parametrize("restarted", sampled([True, False]))
+@pytest.mark.parametrize("jump", sampled(JUMPS, 2))
 def test_a_claim_is_silent_for_as_long_as_without_a_jump(tmp_path, monkeypatch, jump, restarted):
     silences = []
     for each in (0.0, jump):

@@ -231,8 +231,8 @@ def test_rounds_that_fail_at_the_spool_show_that_a_file_server_is_away(world, mo
         raise OSError(errno.EIO, "that")
 
     with monkeypatch.context() as patch:
-        patch.setattr("jim.keeper.arrivals.os.scandir", fails)
-        patch.setattr("jim.keeper.arrivals.is_seen", lambda _: False)
+        patch.setattr("jim.keeper.spool.os.scandir", fails)
+        patch.setattr("jim.keeper.spool.is_seen", lambda _: False)
         for _ in range(3):
             with pytest.raises(OSError, match="that"):
                 world.go(1)

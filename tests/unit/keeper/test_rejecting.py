@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
-from jim.keeper import rejecting
+from jim.keeper import arrivals, rejecting
 from jim.keeper.rejecting import FLOOD, REMOVED, Rejected, Why, removed
+from jim.model import State
+from tests.stand_ins import World
 
 
 @pytest.fixture
@@ -122,7 +125,55 @@ def test_a_link_in_the_place_of_a_directory_of_the_work_directory_moves_nothing(
     (work / linked).rmdir()
     (work / linked).symlink_to(home)
     (work / "spool/noise").touch()
-    with pytest.raises(OSError, match="Not a directory"):
+    with pytest.raises(OSError, match=f"{linked} is a link"):
         Rejected().put_aside(work, work / "spool" / ("own" if linked == "spool" else "noise"), lambda _: None)
     assert (home / "own").exists()
     assert (work / "spool/noise").exists()
+
+
+def test_a_link_that_comes_after_the_look_changes_no_rights_elsewhere(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A payload replaces its directory by a link once JIM has seen that it is none."""
+    (work / "home").mkdir(mode=0o711)
+    (work / "home").chmod(0o711)
+    (work / "spool/noise").symlink_to(work / "home")
+    monkeypatch.setattr(Path, "is_symlink", lambda _: False)
+    Rejected().put_aside(work, work / "spool/noise", lambda _: None)
+    assert stat.S_IMODE((work / "home").stat().st_mode) == 0o711
+    assert [each.is_dir() for each in (work / "rejected").iterdir()] == [True]
+
+
+def test_a_link_in_the_place_of_the_spool_after_it_was_listed_is_not_followed(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The keeper takes in and removes what it has listed, and nothing of the same name elsewhere."""
+    world.submit(3)
+    world.until(lambda: len(world.batch.tasks) == 3)
+    task, listed, home, spool = next(iter(world.batch.tasks.values())), arrivals._arrivals, *_places(world)
+    world.batch.start(1, 1)
+    name = f"{task.mark}.1.start"
+    names = name, f"{task.mark}.2.start", f"{task.mark}.3.pub.key"
+    (spool / names[1]).write_text("no sense")
+    (spool / names[2]).write_text("no sense")
+    for each in names:
+        (home / each).write_text("mine")
+
+    def then_linked(*arguments):
+        found = listed(*arguments)
+        spool.rename(spool.with_name("aside"))
+        spool.symlink_to(home)
+        return found
+
+    monkeypatch.setattr(arrivals, "_arrivals", then_linked)
+    arrivals.take_spool(world.keeper)
+    assert world.state(1) is State.RUNNING
+    assert sorted(each.name for each in home.iterdir()) == sorted(names)
+    assert list((world.site.work / "aside").iterdir()) == []
+    assert len(list((world.site.work / "rejected").iterdir())) == 2
+    assert "/proc/" not in caplog.text
+
+
+def _places(world: World) -> tuple[Path, Path]:
+    (world.site.work / "home").mkdir()
+    return world.site.work / "home", world.site.work / "spool"

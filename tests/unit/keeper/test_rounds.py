@@ -16,7 +16,7 @@ def test_each_move_is_about_the_site_or_about_one_grid_job():
     names = {move.name: move.is_of_grid_job for move in moves()}
     assert names["TakingInbox"] is names["Asking"] is names["follow_clock"] is False
     assert [name for name, of_one in names.items() if of_one] == [
-        *("resolve", "split", "Fulfilling", "Renewing", "Sending", "look_up", "collect"),
+        *("resolve", "split", "Fulfilling", "Renewing", "Sending", "look_up", "WhyFailed", "collect"),
         "Answering",
     ]
 

@@ -28,7 +28,7 @@ from jim.model import MARK_VARIABLE, State, Step
 from jim.site.file import Site, make_state
 from jim.statusdb.found import SUPERSEDED, TAKEN_UP
 from jim.statusdb.sqlite import Store
-from jim.workdir.submission import fence
+from jim.workdir.claims import fence
 from tests.formats import TO_FORMAT_4
 from tests.splitting_work import end_all, submit
 from tests.stand_ins import Answers, Instead, StandInClock

@@ -23,6 +23,20 @@ def test_an_account_is_one_whose_directory_is_its_own(tmp_path):
     assert said == ["no such account: there is no such account; left alone"]
 
 
+def test_what_was_put_aside_beside_an_account_is_no_matter(tmp_path):
+    """The timer complained each minute of what somebody had put aside to go back to an older version."""
+    for name in (ME, f"{ME}.newer", "nobody-here.newer", f"{ME}.newer.old"):
+        (tmp_path / name).mkdir()
+    said = []
+    assert list(accounts(said.append, tmp_path)) == [ME]
+    assert sorted(said) == sorted(
+        [
+            f"{ME}.newer.old: there is no such account; left alone",
+            "nobody-here.newer: there is no such account; left alone",
+        ]
+    )
+
+
 def test_nothing_is_done_as_an_account_whose_directory_is_anothers(tmp_path, monkeypatch):
     (tmp_path / ME).mkdir()
     monkeypatch.setattr("jim.site.accounts.pwd.getpwnam", lambda name: SimpleNamespace(pw_uid=os.getuid() + 1))

@@ -67,7 +67,7 @@ WRONG = {
     "unknown key": ("[batch]\nslots = 1\nslotz = 2\n", 3, "batch.slotz: unknown key; did you mean 'slots'"),
     "key of another section": ("[limits]\n\nslots = 2\n", 3, "limits.slots: unknown key"),
     "unknown section": ("# mine\n[batsh]\nslots = 1\n", 2, "unknown section [batsh]; did you mean 'batch'"),
-    "a key without a section": ('name = "x"\n', 1, "unknown section [name]"),
+    "a key without a section": ('\nname = "x"\n', 2, "unknown section [name]"),
     "a section that is a value": ("\nbatch = 3\n", 2, "batch must be a section: write [batch]"),
     "a list of sections": ("[[batch]]\nslots = 3\n", 1, "batch must be a section: write [batch]"),
     "text for a number": ('[batch]\nslots = "4"\n', 2, "batch.slots: expected a whole number, found '4'"),
@@ -149,6 +149,23 @@ WRONG = {
         2,
         "site.handlers: must be an existing directory, found '/nowhere/h'",
     ),
+    "room that stops and does not warn": (
+        "[disk]\nwork_warn_mb = 5\n\nstate_stop_mb = 2_500\n",
+        4,
+        "disk.state_stop_mb: 2,500 is more than disk.state_warn_mb, which is 2,000 where nothing is set: set that, too",
+    ),
+    "room that warns too late": (
+        "[disk]\nwork_stop_mb = 60_000\n\nwork_warn_mb = 50_000\n",
+        4,
+        "disk.work_warn_mb: 50,000 is less than disk.work_stop_mb, 60,000",
+    ),
+    "setting in a line of its section": (
+        '[site]\nname = "x"\n\n[keep]\n[queues."a:b"]\nwall_seconds = 0\n',
+        6,
+        "queues.a:b.wall_seconds: must be between",
+    ),
+    "section in one line": ('[site]\nname = "x"\n[queues]\nlong = { wall_seconds = 0 }\n', 4, "must be between"),
+    "whole section as a dotted key": ('keep.idle_seconds = 1\nbatch.slots = "x"\n', 2, "batch.slots: expected"),
     "dotted key": ('[site]\nname = "x"\n\n[batch]\nslotz.x = 3\n', 5, "batch.slotz: unknown key"),
 }
 
@@ -178,7 +195,11 @@ def test_a_mistake_in_range_says_what_the_setting_means(write, tmp_path):
         (b"[batch\n", "line 1"),
         (b"[batch]\nslots = \n", "line 2"),
         (b"\xff\xfe", "line 1, column 1"),
-        (b"[a]\n[a]\n", "line 2"),
+        (b"[a]\n[a]\n", ":2: section [a] begins at line 1: put its settings there, and remove this line"),
+        (b"# [disk]\n\n[disk]\n[keep]\n[ disk ] # more\n", ":5: section [disk] begins at line 3: put its"),
+        (b'[queues.a]\n[batch]\n[queues."a"]\n', ":3: section [queues.a] begins at line 1: put its"),
+        (b"[batch]\nslots = 1\nqueue = 'a'\nslots = 2\n", ":4: batch.slots is set in line 2 already: remove one"),
+        (b"[batch]\nslots = 1\nslots = 2\n[keep\n", ":3: batch.slots is set in line 2 already: remove one"),
     ],
 )
 def test_a_file_that_is_no_toml_is_refused_with_its_place(tmp_path, content, words):

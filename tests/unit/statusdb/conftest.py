@@ -7,10 +7,11 @@ import pytest
 
 from jim.clock import Clock
 from jim.statusdb.sqlite import Store
+from tests.new_store import make_new
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "status.db", Clock(), write=True)
+    made = Store(make_new(tmp_path / "status.db"), Clock(), write=True)
     yield made
     made.close()

@@ -18,6 +18,7 @@ from jim.keeper.settling import _take_record
 from jim.model import State, Step
 from jim.run_grid_job import serve
 from jim.statusdb import open_store
+from tests.sampled import sampled
 from tests.splitting_work import submit as split
 
 
@@ -77,7 +78,7 @@ def fails(*_, **__):
     raise DiskFull("database or disk is full")
 
 
-@pytest.mark.parametrize("start", range(6))
+@pytest.mark.parametrize("start", sampled(range(6)))
 def test_wherever_the_store_fails_once_nothing_is_concluded_from_it(tmp_path, monkeypatch, start):
     from tests.stand_ins import World
 

@@ -11,6 +11,7 @@ from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.throttle import read
 from tests.farm import SETTINGS, Farm, Node, let_time_be_told
+from tests.sampled import sampled
 from tests.unit.tasks.ground import SH, Ground, a_list
 
 FIRST = 10
@@ -61,7 +62,7 @@ def allowances(ground):
     return [line for line in ground.journal() if line.startswith("throttle: ")]
 
 
-@pytest.mark.parametrize("can_avoid", [True, False])
+@pytest.mark.parametrize("can_avoid", sampled([False, True]))
 def test_38_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid):
     ground.batch.can_avoid = can_avoid
     names = start(ground, 60)
@@ -92,6 +93,7 @@ def test_39_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
     assert sum(on.tried.values()) <= 40
 
 
+@pytest.mark.torture
 def test_40_the_only_host_is_never_avoided(ground):
     names = start(ground, 30)
     on = TaskFarm(ground, [Node("only", 2.0, code=3)])
@@ -104,6 +106,7 @@ def test_40_the_only_host_is_never_avoided(ground):
     assert set(ground.done().values()) == {1}
 
 
+@pytest.mark.torture
 def test_41_a_wrapper_that_leaves_is_fenced_and_counts_against_nothing(ground):
     ground.batch.can_avoid = False
     names = start(ground, 30)

@@ -942,3 +942,23 @@ def test_28_an_open_feeder_that_is_cancelled_has_not_brought_all(ground, promise
         ("with failures", CUT_SHORT),
         {"completed": 1},
     )
+
+
+def test_a_task_is_not_removed_while_another_waits_for_what_only_its_files_can_mend(ground):
+    """Between the two is one that has finished with failures: done again, it needs the files of the first."""
+    ground.chain(events=20)
+    ground.until(lambda: ground.work() or ground.counts("pieces", "gen") == {"completed": 10})
+    ground.until(lambda: ground.begin())
+    first = next(task for task in ground.batch.tasks if ground.batch.tasks[task].state is State.RUNNING)
+    ground.batch.finish(*first, code=3)
+    ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED)
+    assert ground.counts("pieces", "reco")["failed"] == 1
+    assert ground.task("merge").state is TaskState.RUNNING
+    ground.ask("remove", "gen")
+    why = "gen feeds 'merge', which is not finished; finish or cancel that first"
+    assert ground.journal("gen")[-1] == f"remove changes nothing: {why}"
+    ground.ask("retry", "reco")
+    ground.finish()
+    assert ground.merged() == list(range(1, 21))
+    ground.ask("remove", "gen")
+    assert [each.name for each in ground.store.tasks()] == ["reco", "merge"]

@@ -15,6 +15,7 @@ from jim.model import State
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import to_retry
+from tests.sampled import sampled
 from tests.stand_ins import Answers, Instead
 from tests.unit.tasks.ground import SH, Ground
 
@@ -176,7 +177,7 @@ def play(place, monkeypatch, seed: int) -> None:
 
 
 # In 1, what had failed was tried again while the tar was made; in 5058, it was recovered while somebody tried it again.
-@pytest.mark.parametrize("seed", [*range(5), 5058])
+@pytest.mark.parametrize("seed", sampled([1, 5058, 0, 2, 3, 4], 2))
 def test_61_each_item_is_done_once_in_a_random_history(tmp_path, monkeypatch, seed):
     play(tmp_path, monkeypatch, seed)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jim.statusdb.task_rows import TaskState
+from tests.sampled import sampled
 from tests.unit.tasks.masks import EXPECTED, NAMES, Masks
 
 
@@ -18,9 +19,9 @@ def ground(tmp_path, monkeypatch):
     return Masks(tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("about", [True, False])
+@pytest.mark.parametrize("about", sampled([True, False]))
 @pytest.mark.parametrize("broken", ["wait", "fail"])
-@pytest.mark.parametrize("many", [1, 2])
+@pytest.mark.parametrize("many", sampled([2, 1]))
 def test_25_what_replaces_a_promise_of_which_pieces_have_parts_is_cut_anew(ground, broken, many, about):
     ground.begins(broken=broken, about=about)
     ground.breaks_the_first()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from jim.statusdb.task_rows import TaskState
+from tests.sampled import sampled
 from tests.unit.tasks.chain import GEN, MERGE, RECO, Chain
 from tests.unit.tasks.ground import a_list
 
@@ -90,7 +91,7 @@ def test_25_two_files_of_a_piece_are_replaced_each_by_those_of_its_number(ground
 
 
 @pytest.mark.parametrize("split", [ONE_EACH, ALL])
-@pytest.mark.parametrize("broken", ["wait", "fail"])
+@pytest.mark.parametrize("broken", sampled(["wait", "fail"]))
 def test_31_files_of_any_number_are_each_in_one_piece_whatever_the_failed_piece_had_brought(ground, broken, split):
     told = 9  # events, more than a file may have: the piece fails after its two files were found
 

@@ -8,7 +8,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import BY_EVENTS, Handler
 from jim.model import Resources
 from jim.site.file import Site
-from jim.site.settings import Sizing
+from jim.site.settings import Batch, Sizing
 from jim.work.sizing import check_limits, size
 
 
@@ -54,8 +54,20 @@ def test_one_event_that_takes_longer_than_the_site_allows_is_refused_as_such(eve
     )
 
 
+def test_one_machine_has_no_more_cores_than_it_has(monkeypatch):
+    """A local job with more than these would be run, and told nobody."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    check_limits(Resources(cores=2), Site(Path("/s")))
+    check_limits(Resources(cores=500), Site(Path("/s"), batch=Batch("slurm")))
+    check_limits(Resources(cores="5$SplitID"), Site(Path("/s")))
+    with pytest.raises(BadRequest) as error:
+        check_limits(Resources(cores=500), Site(Path("/s")))
+    assert str(error.value) == "cores: 500 cores, but this machine, on which all local jobs run, has 2"
+
+
 def test_several_cores_give_more_cpu_time_within_a_time_limit():
-    site, found = Site(Path("/s")), sized(events=250, events_per_job=250, cpu_seconds_per_event=4.0)
+    site = Site(Path("/s"), batch=Batch("slurm"))
+    found = sized(events=250, events_per_job=250, cpu_seconds_per_event=4.0)
     check_limits(Resources(wall_seconds=250, cores=4), site, found)
     check_limits(Resources(wall_seconds=1000), site, found)
     for resources, limit in (

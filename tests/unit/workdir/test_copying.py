@@ -9,8 +9,9 @@ import subprocess
 import pytest
 
 from jim.errors import BadRequest, JimError
+from jim.workdir.claims import trace
 from jim.workdir.copying import copied
-from jim.workdir.submission import PROGRAMS, shell_directory, trace
+from jim.workdir.submission import PROGRAMS, shell_directory
 
 JOBS = """\
 * mark jim-cafe0001-7-1

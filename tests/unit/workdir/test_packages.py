@@ -188,7 +188,7 @@ def test_a_failure_while_packing_leaves_nothing(tmp_path: Path) -> None:
     (code / "run.sh").unlink()
     with pytest.raises(FileNotFoundError):
         share(work, grid(work, 1), found)
-    assert list((work / "packages").iterdir()) == []
+    assert not (work / "packages").exists()
 
 
 def bad(root: Path, what: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from jim.keeper import dividing, serial
 from jim.keeper.sending import Sending
 from jim.model import State
-from jim.workdir import submission
+from jim.workdir import claims, submission
 from jim.workdir.removed import INSTANCE
 from tests.stand_ins import Answers, Instead
 
@@ -82,7 +82,7 @@ def test_a_serial_written_where_nothing_is_mounted_makes_no_work_directory(world
 
 
 def test_an_exit_record_may_be_there_though_it_cannot_be_read(world, grid, out_of_reach):
-    come_back = out_of_reach(submission, "read_regular", errno.ESTALE, lambda path, _: path.name.startswith("exit."))
+    come_back = out_of_reach(claims, "read_regular", errno.ESTALE, lambda path, _: path.name.startswith("exit."))
     world.batch.finish(1, 1, 0, spool=False)
     world.go(20, 2.0)
     assert world.state(grid) is State.RUNNING
@@ -139,7 +139,8 @@ def test_one_directory_that_may_not_be_read_holds_up_no_other(world, out_of_reac
     for each in (1, 2):
         world.batch.start(each)
     world.go(2)
-    come_back = out_of_reach(submission, "read_regular", errno.EACCES, lambda path, _: path.parent.parent.name == "1")
+    own = world.site.work / "1/s1"
+    come_back = out_of_reach(claims, "read_regular", errno.EACCES, lambda path, _: path.parent.resolve() == own)
     world.batch.finish(2, spool=False)
     world.batch.kill(1)
     world.until(lambda: world.finished(2), seconds=5.0)
@@ -163,7 +164,8 @@ def test_a_cancel_reaches_what_can_be_fenced_though_something_else_cannot(world,
     world.move(Sending).most = 1
     world.submit(2)
     world.until(lambda: len(world.batch.tasks) == 2)
-    come_back = out_of_reach(submission, "replace_durably", errno.EACCES, lambda path, _: path.parent.name == "s1")
+    own = world.site.work / "1/s1"
+    come_back = out_of_reach(claims, "replace_durably", errno.EACCES, lambda path, _: path.parent.resolve() == own)
     world.wish("cancel", "1")
     world.until(lambda: world.state(1, 1) is State.KILLED, seconds=5.0)
     assert world.state(1, 0) is State.SUBMITTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import pytest
@@ -62,10 +63,15 @@ def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypat
     monkeypatch.setattr(trial_site, "CLEANING_SECONDS", 60.0)  # a batch system that answers is waited for
     change(tried, "slots = 8", "slots = 1")
     change(tried, "query_seconds = 0.3", "query_seconds = 0.8")
-    with TrialSite(site()) as own:
+    monkeypatch.setattr(trial_site, "TELL_SECONDS", 0.5)
+    told = []
+    with TrialSite(site(), waits=told.append) as own:
         first = own.submit("first", "sleep 60")
         assert own.until(lambda: own.starts(first), 30)
         found = the_only(levels.batch(own))
+    assert re.fullmatch(r"for local jobs \(1 running, 1 submitted\), for \d s now", told[-1]), (
+        "a test must not be silent"
+    )
     assert found.level == "warning"
     assert found.said.startswith("still waits in the queue after ")
     assert found.todo.startswith("try again when there are free slots")

@@ -96,7 +96,7 @@ def test_who_watches_is_told_of_a_refusal_once(ground, task, jim, monkeypatch):
     monkeypatch.setattr(watching, "sleep", pause)
     code, told = jim("watch", "mc")
     assert code == 1
-    assert flat(told) == f"mc running {LINE} mc cancelled"
+    assert flat(told) == f"mc running: waits for its first piece {LINE} mc cancelled"
 
 
 def test_a_keeper_that_will_refuse_is_not_told_as_one_that_goes_on(ground, task, capsys, monkeypatch):

@@ -831,3 +831,53 @@ def test_what_a_file_says_is_refused_also_while_wishes_wait(ground, jim, capsys)
     assert say_at_once(capsys, "reopen", "mc")[0] == 2, "it makes events"
     assert say_at_once(capsys, "start", "mc") == (2, "jim: mc is running\n")
     assert say_at_once(capsys, "retry", "mc") == (2, "jim: mc: no piece has failed\n")
+
+
+def test_a_task_that_was_accepted_is_no_failure_if_it_cannot_be_looked_at(ground, jim, monkeypatch):
+    def fails(*_):
+        raise PermissionError(13, "Permission denied", "/data")
+
+    monkeypatch.setattr("jim.cli.tasks.making.hints", fails)
+    code, told = jim("create", ground.write(TEXT))
+    warning = "jim: warning: the tasks were accepted, and are there all the same; but JIM cannot look at them now: "
+    done = "configured; `jim task test mc` tries it out"
+    assert (code, told) == (0, f"{done}\n{warning}/data: Permission denied\n")
+    assert jim("status", "mc")[0] == 0
+
+
+def test_a_retry_of_no_piece_says_so_by_its_exit_code_and_waits_for_the_truth(ground, jim, monkeypatch):
+    """The keeper decides on what it finds: with --wait, people hear of that."""
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 4)
+    ground.begin()
+    for each in list(ground.batch.tasks):
+        ground.batch.finish(*each, code=3)
+    ground.until(lambda: ground.task("mc").state is TaskState.FINISHED, 60.0)
+    code, told = jim("retry", "mc", "--reason", "nothing like it")
+    assert (code, told) == (3, "mc: 0 of 4 failed pieces are tried again\n")
+    monkeypatch.setattr("jim.cli.awaited.time.sleep", lambda _: ground.go())
+    code, told = jim("retry", "mc", "--reason", "exit 3", "--max", "1", "--wait")
+    assert (code, told.splitlines()[-1]) == (0, "mc: retry is done")
+    code, told = jim("remove", "mc", "--wait")
+    assert code == 2, "it runs again"
+    jim("cancel", "mc")
+    ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED, 60.0)
+    assert jim("remove", "mc", "--wait")[1].splitlines()[-1] == "mc: it is forgotten"
+
+
+def test_the_status_of_several_tasks_is_their_part_of_the_list(ground, jim, tmp_path):
+    for name in "abc":
+        ground.create(
+            f'[[task]]\nname = "{name}"\n{SH}\nsource = [ {{ list = "{a_list(tmp_path, "1")}" }} ]\n', f"{name}.toml"
+        )
+    told = jim("status", "c", "a")[1].splitlines()
+    assert [line.split()[0] for line in told[1:]] == ["c", "a"]
+    assert [each["name"] for each in json.loads(jim("status", "c", "a", "--json")[1])] == ["c", "a"]
+    assert jim("status", "a", "d")[0] == 4
+
+
+def test_what_comes_next_for_very_many_tasks_is_one_short_line(ground, jim, tmp_path):
+    one = f'{SH}\nsource = [ {{ list = "{a_list(tmp_path, "1")}" }} ]\n'
+    told = jim("create", ground.write("".join(f'[[task]]\nname = "t{n}"\n{one}' for n in range(11))))[1].splitlines()
+    assert told[-1] == "configured: 11 tasks; `jim task test t0` tries the first one out, `jim task status` lists all"

@@ -42,7 +42,7 @@ def test_a_task_is_followed_to_its_end(ground, jim, passing):
     code, told = jim("watch", "mc")
     assert code == 0
     lines = told.splitlines()
-    assert (lines[0], lines[-1]) == ("mc running", "mc finished, completed: 2 completed")
+    assert (lines[0], lines[-1]) == ("mc running: waits for its first piece", "mc finished, completed: 2 completed")
     assert "mc running: 2 on the way" in lines
     assert len(lines) == len(set(lines))
     assert jim("watch", "mc") == (0, "mc finished, completed: 2 completed\n")

@@ -1,5 +1,8 @@
 """What JIM delivers to GRAM."""
 
+import errno
+import os
+
 import pytest
 
 from jim.doors.gram.results import deliver
@@ -51,6 +54,39 @@ def test_a_link_that_a_payload_has_put_where_the_tar_was_hands_nothing_out(place
     said = deliver(place.site, 7, description(place.directory, filestageout=named))
     assert b"7.tar is a link" in said
     assert not any((place.directory / name).exists() for name in ("out", "jim-results"))
+
+
+def test_a_link_in_the_place_of_the_result_hands_nothing_out_and_tells_no_end(place):
+    """It proves nothing: the directory may come back, and a later poll delivers."""
+    ended(place, DONE)
+    (place.directory / "G/result").mkdir(parents=True)
+    (place.directory / "7.tar").rename(place.directory / "G/result/7.tar")
+    place.store.set_grid_job(7, result={"tar": str(place.directory / "G/result/7.tar")})
+    asked = description(place.directory, filestageout=[["all.tar", "https://x/t"]])
+    for each in ("G", "G/result"):
+        (place.directory / each).rename(place.directory / "aside")
+        (place.directory / each).symlink_to(place.directory / "aside")
+        assert deliver(place.site, 7, asked) == b"\n"
+        (place.directory / each).unlink()
+        (place.directory / "aside").rename(place.directory / each)
+    assert not (place.directory / "jim-results/all.tar").exists()
+    assert deliver(place.site, 7, asked) == DONE
+
+
+def test_the_tar_has_a_second_name_and_no_link_that_could_be_led_elsewhere(place, monkeypatch):
+    ended(place, DONE)
+    asked = description(place.directory, filestageout=[["all.tar", "https://x/t"]])
+    for _ in range(2):  # a job manager may ask twice
+        assert deliver(place.site, 7, asked) == DONE
+    tar, other = place.directory / "jim-results/all.tar", place.directory / "7.tar"
+    assert (tar.is_symlink(), tar.samefile(other)) == (False, True)
+    monkeypatch.setattr(os, "link", _elsewhere)
+    assert deliver(place.site, 7, asked) == DONE
+    assert (tar.is_symlink(), tar.samefile(other)) == (True, True)
+
+
+def _elsewhere(*_, **__):
+    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 
 def test_jobs_with_one_name_do_not_meet(place):

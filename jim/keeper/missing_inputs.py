@@ -1,0 +1,48 @@
+"""Says of failed local jobs which of their inputs are gone: that is not their program's own failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jim.evidence.reasons import reason
+from jim.jobs import GridJob, LocalJob
+from jim.keeper.keeper import Keeper
+from jim.model import Kind, Reason, State, Witness
+from jim.statusdb.task_rows import Ended, PieceRow, PieceState
+
+Gone = tuple[LocalJob, Sequence[str]]  # a local job as it was looked at, and the paths of its inputs that are gone
+
+
+def name(keeper: Keeper, job: GridJob, gone: Mapping[int, Gone]) -> None:
+    """Store the names of missing inputs as the reasons of local jobs, of their attempts and of pieces of a task."""
+    if not gone:
+        return
+    wave = keeper.store.wave_of(job.id)
+    pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)} if wave and not wave.t else {}
+    for n, (local, paths) in gone.items():
+        piece = pieces.get(n)
+        names = _names(keeper, piece) if piece else {}
+        told = _told(keeper, local, [names.get(path, path) for path in paths])
+        if told and piece and piece.state is PieceState.FAILED:
+            keeper.store.move_pieces(piece.task, [Ended(piece.p, piece.state, told.words, told.kind)])
+
+
+def _names(keeper: Keeper, piece: PieceRow) -> dict[str, str]:
+    """Return what a task calls the files of a piece, by their paths."""
+    numbers = {part[1] for part in keeper.store.parts_of_pieces(piece.task, range(piece.p, piece.p + 1))}
+    items = keeper.store.items(piece.task, numbers).values()
+    return {str(each.record.get("lfn", each.name)): each.name for each in items}
+
+
+def _told(keeper: Keeper, local: LocalJob, names: Sequence[str]) -> Reason | None:
+    """Store the new reason of a local job; None if another attempt or verdict has come meanwhile."""
+    now, attempt = keeper.store.local_job(local.grid, local.n), keeper.store.last_run(local.grid, local.n)
+    if attempt is None or (now.state, now.attempt, now.kind) != (State.FAILED, local.attempt, Kind.EXIT):
+        return None
+    what = f"input {names[0]} is gone" if len(names) == 1 else f"input {names[0]} and {len(names) - 1:,} more are gone"
+    found = reason(Kind.INPUT_GONE, attempt.facts, what=what)
+    told = found.worded(now.reason.replace(attempt.reason, found.words, 1))
+    keeper.store.set_attempt(attempt.grid, attempt.k, attempt.idx, reason=found)
+    keeper.store.set_local_job(local.grid, local.n, reason=told)
+    keeper.store.note(local.grid, "input gone", Witness.KEEPER, f"attempt {attempt.attempt}: {what}", local.n)
+    return told

@@ -1,0 +1,42 @@
+"""The directory in which wrappers report. Payloads can write there, and may put a link in its place at any moment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from jim.files import held, name_as_known, passes
+from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.workdir.submission import is_seen
+
+SPOOL = "spool"
+
+
+@contextmanager
+def opened(keeper: Keeper) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """Hold the spool, and list it: whatever stands in its place meanwhile, each file is read and removed there.
+
+    A round stops here if it fails, so here the absence of the file server is noted.
+    """
+    with ExitStack() as stack:
+        began, away = keeper.clock.boot(), False
+        try:
+            place = stack.enter_context(held(keeper.site.work / SPOOL))
+            entries = stack.enter_context(os.scandir(place))
+        except OSError as error:
+            away = passes(error) and not is_seen(keeper.site.work)
+            raise
+        finally:
+            now = keeper.clock.boot()
+            if away or now - began > SLOW_SECONDS:
+                keeper.doubts.blind_at = now
+        yield entries
+
+
+def name(keeper: Keeper, path: Path, error: Exception) -> Path:
+    """Return the path by which people know a file of the held spool, and let an error name that."""
+    place = keeper.site.work / SPOOL
+    name_as_known(error, str(path.parent), str(place))
+    return place / path.name
