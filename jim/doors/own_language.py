@@ -17,6 +17,7 @@ from jim.site.realm import Realm
 
 JOB = "job"  # the only attribute of a request, before the door turns it into attributes
 FILES = {"inputs", "stdin", "proxy", "token"}  # attributes that name files
+STREAMS = {"stdout", "stderr"}
 OURS = "JIM_"  # begins the names of variables that are attributes of JIM
 
 
@@ -84,6 +85,8 @@ def with_texts(attributes: dict[str, Any], told: Mapping[str, str], own: str, di
     found = attributes_of(told, attributes["job_type"], own)
     if "key" in found:
         raise BadRequest("the gatekeeper names each job itself; leave this out", "key")
+    if streams := sorted(STREAMS & found.keys()):
+        raise BadRequest("the gatekeeper itself names the place of this; use its own attribute", streams[0])
     for name in FILES & found.keys():
         paths = found[name]
         in_directory = partial(os.path.join, directory)

@@ -102,6 +102,11 @@ def is_one_program(job: GridJob) -> bool:
     return job.job_type == ONE_PROGRAM and job.size == 1
 
 
+def comes_from_tar(job: GridJob) -> bool:
+    """Tell whether a gatekeeper takes what programs have written from the tar, which then has all of it."""
+    return bool(job.realm) and not job.is_of_task and job.job_type in PROGRAMS
+
+
 def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Put) -> None:
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
     found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}

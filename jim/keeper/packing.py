@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
+from jim.doors.placing import comes_from_tar
 from jim.errors import JimError
 from jim.evidence.exit_record import Output
 from jim.files import open_regular
@@ -70,7 +71,7 @@ def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out
     """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
-    unfinished, lean = Unfinished(tar, store, place, job), job.request.get("tar") == LEAN
+    unfinished, lean = Unfinished(tar, store, place, job), job.request.get("tar") == LEAN and not comes_from_tar(job)
     earlier = EarlierTar(place / "result" / f"{job.id}.tar")
     outputs = Outputs(tar, Naming(job, site.site.handlers, store), earlier, left_out)
     with earlier, Enclosure(store, job, place / "result") as enclosure:

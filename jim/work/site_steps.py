@@ -15,7 +15,7 @@ from jim.errors import BadRequest, JimError
 from jim.handlers.base import Handler
 from jim.model import Piece
 from jim.plugins import foreign, function
-from jim.request import check
+from jim.request import check_again, is_looked_up
 from jim.site.rules import SPLIT
 from jim.work.own_values import checked, may_differ
 
@@ -47,21 +47,16 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     """Pass a checked request through these steps; check the result of each step."""
     for name in names:
         try:
-            _, taken = check(_called(name, request, own), own, looked_up=_is_looked_up(request))
+            _, taken = check_again(request, _called(name, request, own), own)
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error
         for kept in KEPT:
             if taken[kept] != request[kept]:
                 raise JimError(f"step {name} must not change the attribute {kept}")
-        if _is_looked_up(request) and taken["dataset"] not in (None, request["dataset"]):
+        if is_looked_up(request) and taken["dataset"] not in (None, request["dataset"]):
             raise JimError(f"step {name} must not change the attribute dataset: its files are input_files already")
         request = taken
     return request
-
-
-def _is_looked_up(request: Request) -> bool:
-    """Tell whether a request has the files of its dataset: only the catalogue gives it both."""
-    return bool(request.get("dataset") and request.get("input_files"))
 
 
 def _called(name: str, request: Request, own: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ class Fetching(Toy):
 
     def attributes(self, asked, own):
         outputs = {"outputs": asked["outputs"]} if "outputs" in asked and "times" not in asked else {}
-        return {**super().attributes(asked, own), **outputs}
+        tar = {"tar": asked["tar"]} if "tar" in asked else {}
+        return {**super().attributes(asked, own), **outputs, **tar}
 
     def places(self, asked):
         place = asked.get("place")

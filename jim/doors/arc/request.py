@@ -116,25 +116,30 @@ def owner(grami: Grami) -> str:
 
 
 def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
-    """Return the program, its files and its variables, as far as the job type has a program."""
-    declared = declarations(handler_of(job_type, own))
+    """Return the files and variables of the payload, and its program, if the job type has one."""
     others = {name: text for name, text in variables(grami).items() if not name.upper().startswith(OURS)}
     found: dict[str, Any] = {"environment": others} if others else {}
-    if "executable" not in declared:  # a job description must name one
-        return found
     session = Path(grami["directory"])
     executable, *arguments = values(grami, "arg") or [""]
-    if executable.startswith("$"):
-        raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
-    found |= {"executable": executable, "arguments": arguments}
-    # A file in a directory brings that directory, because JIM sends each input along under its last name.
-    if inputs := [str(session / name.lstrip("/").partition("/")[0]) for name in values(grami, "inputfile")]:
-        found["inputs"] = [*dict.fromkeys(inputs)]
+    files = [name.lstrip("/") for name in values(grami, "inputfile")]
     if grami.get("stdin", "") not in ("", os.devnull):
         found["stdin"] = str(session / grami["stdin"])
+    if "executable" in declarations(handler_of(job_type, own)):
+        found |= _called(executable, arguments)
+    else:  # a job description must name one
+        files = [name for name in files if name != executable.removeprefix("./")]
+    # A file in a directory brings that directory, because JIM sends each input along under its last name.
+    if inputs := [str(session / name.partition("/")[0]) for name in files]:
+        found["inputs"] = [*dict.fromkeys(inputs)]
     if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):
         found["outputs"] = ["*", ".*"] if EVERYTHING in outputs else [*map(literally, outputs)]
     return found
+
+
+def _called(executable: str, arguments: list[str]) -> dict[str, Any]:
+    if executable.startswith("$"):
+        raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
+    return {"executable": executable, "arguments": arguments}
 
 
 def _asked(grami: Grami) -> Iterator[str]:

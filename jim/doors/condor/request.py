@@ -79,16 +79,14 @@ def _resources(call: Called) -> dict[str, Any]:
 
 
 def _program(call: Called, job_type: str, own: str) -> dict[str, Any]:
-    """Return the program, its files and its variables, as far as the job type has a program."""
-    declared = declarations(handler_of(job_type, own))
+    """Return the files and variables of the payload, and its program, if the job type has one."""
     variables = {name: text for name, text in call.environment.items() if _is_the_payloads(name)}
     found: dict[str, Any] = {"environment": variables} if variables else {}
-    if "executable" not in declared:  # it must be given, and does nothing
-        return found
     executable, inputs = _in_iwd(call, call.c), [_in_iwd(call, each) for each in call.inputs]
-    if executable.startswith(f"{call.w.rstrip('/')}/"):  # worker nodes may not see that directory
-        inputs, executable = [*inputs, executable], f"./{PurePath(executable).name}"
-    found |= {"executable": executable, "arguments": list(call.arguments)}
+    if "executable" in declarations(handler_of(job_type, own)):  # others must name one, too, and it does nothing
+        if executable.startswith(f"{call.w.rstrip('/')}/"):  # worker nodes may not see that directory
+            inputs, executable = [*inputs, executable], f"./{PurePath(executable).name}"
+        found |= {"executable": executable, "arguments": list(call.arguments)}
     found |= {"inputs": list(dict.fromkeys(inputs))} if inputs else {}
     if call.i not in ("", os.devnull):
         found["stdin"] = _in_iwd(call, call.i)

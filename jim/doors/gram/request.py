@@ -19,7 +19,7 @@ from jim.errors import BadRequest, BadSite
 from jim.handlers.base import COMMON, Attribute
 from jim.request import handler_of
 from jim.request.gram_names import GRAM_NAMES, MOST_COPIES
-from jim.request.languages import plain
+from jim.request.languages import TRUTHS, plain
 from jim.site.realm import Opener, Realm
 from jim.site.walking import opened
 
@@ -303,4 +303,6 @@ def _converted(name: str, values: list[Any], kind: type | str) -> Any:
             return kind(text)
         if kind in ("table", "lists", "values", "records"):  # RSL cannot write such a value, so the text is JSON
             return json.loads(text)
+    if kind is bool:
+        return TRUTHS.get(text.lower(), text)
     return values if kind == "records" else text

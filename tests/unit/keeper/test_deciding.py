@@ -6,6 +6,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.model import Resources, State, Step
+from jim.request import check
 from jim.site.file import Batch, General, Limits
 from jim.site.sections import Queue
 
@@ -200,10 +201,9 @@ def own(world, tmp_path, monkeypatch):
     (place / "analysis.py").write_text(OWN)
     monkeypatch.syspath_prepend(str(place.parent))
 
-    def use(name):
-        of_site(
-            world, limits=Limits(analyser=f"jim_own_rules.analysis.{name}"), site=General(handlers=str(place.parent))
-        )
+    def use(name, **more):
+        site = General(handlers=str(place.parent), **more)
+        of_site(world, limits=Limits(analyser=f"jim_own_rules.analysis.{name}"), site=site)
 
     return use
 
@@ -234,6 +234,16 @@ def test_an_analyser_sees_the_history_and_changes_the_next_attempt(world, sent, 
         "avoid": [world.batch.host],
         "wall_seconds": 77,
     }
+
+
+def test_an_analyser_changes_a_local_job_with_files_of_the_catalogue(world, own, tmp_path):
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets/raw.toml").write_text('[[files]]\nlfn = "/a"\n')
+    own("clever", catalogue=str(tmp_path))
+    asked = {"job_type": "executable", "executable": "/bin/true", "splitter": "FileBased", "dataset": "raw"}
+    inbox.deposit(world.site.state, "k1", check(asked)[1] | {"key": "k1"})
+    end(world, code=3)
+    assert last(world).changed == {"environment": {"TRY": "2"}, "arguments": ["again", "1"]}
 
 
 def test_a_change_that_cannot_be_is_told_and_not_made(world, own):

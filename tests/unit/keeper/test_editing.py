@@ -121,6 +121,14 @@ def test_what_a_splitter_has_given_to_each_local_job(home):
     assert "1: edit requested: queue=long" in home.out("edit", "1", "queue=long")
 
 
+def test_what_has_got_its_files_from_the_catalogue(home):
+    asked = {"job_type": "executable", "executable": "/bin/true", "splitter": "FileBased", "dataset": "raw"}
+    home.add(1, size=0, **{**check(asked)[1], "key": "key-1", "input_files": [{"lfn": "/a"}]})
+    home.store.add_pieces(1, 0, [Piece(files=("/a",))])
+    home.store.end_split(1, 1)
+    assert "1: edit requested: queue=long for local jobs: 1 waiting" in home.out("edit", "1", "queue=long")
+
+
 def test_variables_are_put_in_only_when_it_is_split(home):
     asked = {"job_type": "executable", "executable": "/bin/true", "splitter": "Parametric"}
     home.add(1, size=0, **{**check(asked)[1], "key": "key-1"})

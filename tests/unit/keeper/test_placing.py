@@ -83,6 +83,16 @@ def test_of_a_split_grid_job_the_tar_comes_and_each_stdout(world, submit, place)
         assert {"1.0/stdout", "1.1.failed/stdout", "1.2/stdout"} < set(tar.getnames())
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_gatekeeper_s_programs_have_a_whole_tar_which_their_outputs_come_from(world, submit, place, times):
+    submit(tar="summary", outputs=["result"], **({"times": 2} if times == 2 else {}))
+    for index in range(1, times + 1):
+        end(world, 0, index, stdout=b"said\n", stderr=b"", result=b"42")
+    world.until(lambda: "end" in poll(world))
+    assert (place / "stdout").read_bytes() == b"said\n" * times
+    assert times == 2 or (place / "result").read_bytes() == b"42"
+
+
 def test_the_end_is_told_only_when_the_outputs_are_there(world, submit, place, monkeypatch):
     seen = []
     real = files.place

@@ -73,9 +73,16 @@ def test_a_job_type_by_its_runtime_environment():
         "job_type": "pythia_monte_carlo",
         "key": "VaON",
         "environment": {"A": "it's"},
+        "inputs": [f"{SESSION}/given"],  # without the program, which does nothing
         "events": 20000,
         "mass_min_gev": 70.5,
     }
+
+
+def test_a_job_type_that_reads_no_stdin_refuses_one():
+    found = attributes(runtime_0="JIM/PYTHIA", runtime_0_1="events=20", stdin=f"{SESSION}/in")
+    with pytest.raises(BadRequest, match="'stdin': unknown attribute"):
+        request.check(found)
 
 
 def test_a_job_type_by_variables():

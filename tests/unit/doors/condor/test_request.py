@@ -100,6 +100,19 @@ def test_a_request_that_is_split(environment, requirements):
     }
 
 
+def test_files_go_to_local_jobs_of_any_job_type():
+    split = {"JIM_job_type": "pythia_monte_carlo", "JIM_events": "20"}
+    found = attributes_of(called(requirements=split, c="/w/dummy", inputs=["/w/cards", "b"]), "")
+    assert found["inputs"] == ["/w/cards", "/w/b"]
+    with pytest.raises(BadRequest, match="'stdin': unknown attribute"):
+        request.check(attributes_of(called(requirements=split, i="in.txt"), ""))
+
+
+def test_the_places_of_streams_have_htcondor_s_own_names():
+    with pytest.raises(BadRequest, match="stdout: the gatekeeper itself names the place of this"):
+        attributes_of(called(requirements={"JIM_stdout": "said"}), "")
+
+
 def test_lists_and_tables_are_texts_too():
     texts = {"JIM_job_type": "parametric", "JIM_argument_sets": '[["a"], ["b c"]]', "JIM_outputs": "*.dat, log"}
     found = attributes_of(called(requirements=texts, outputs=["results.tar"]), "")

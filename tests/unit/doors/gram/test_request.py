@@ -40,6 +40,13 @@ def test_a_count_is_so_many_runs_or_processors():
         request_of(count=["3"], filestageout=[["result.dat", "https://x/r"]])
 
 
+def test_a_text_is_a_truth_value():
+    assert request_of(keepgoing=["true"])["keep_going"] is True
+    assert request_of(keepgoing=["FALSE"])["keep_going"] is False
+    with pytest.raises(BadRequest, match="keep_going: expected true or false, found 'yes'"):
+        request_of(keepgoing=["yes"])
+
+
 def test_one_thing_is_said_by_one_name():
     assert request_of(maxtime=["2"])["wall_seconds"] == 120
     with pytest.raises(BadRequest, match="max_time: given together with max_wall_time, which has the same meaning"):
