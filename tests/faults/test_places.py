@@ -73,6 +73,7 @@ def test_a_work_directory_that_is_gone_is_not_made_anew_when_nothing_is_in_work(
     assert not hurt.site.work.parent.exists()
 
 
+@pytest.mark.torture
 def test_a_grid_job_whose_directory_was_removed_fails_and_harms_no_other(place):
     hurt = place("p", slots=4, settings="[limits]\nper_submission = 2\nqueued_per_grid_job = 2\n")
     hurt.front(
