@@ -307,7 +307,8 @@ def test_what_can_never_run_is_explained(home):
 def test_a_local_job_of_events_is_copied(home):
     home.add(size=2, job_type="pythia_monte_carlo", events=500)
     copy = json.loads(home.out("copy", "1.1"))
-    assert copy == {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
+    asked = {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
+    assert copy == {**asked, "came_from": "1.1"}
 
 
 def test_events_are_cut_into_pieces_of_about_equal_sizes_where_that_is_asked_for(world):
