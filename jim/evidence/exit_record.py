@@ -12,6 +12,7 @@ from jim.errors import JimError
 
 LAST_LINE = "end\n"
 LONGEST_RECORD = 16 * 1024 * 1024
+LONGEST_LINE = 64 * 1024  # no name is that long; a hole in a sparse file is, and takes no room but in memory
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
 ADVICE = SUCCESS, RECOVERABLE, HOLD, FATAL = "success", "recoverable", "hold", "fatal"
@@ -186,6 +187,8 @@ def _facts_and_outputs(lines: Sequence[str]) -> tuple[dict[str, str], list[Outpu
     facts: dict[str, str] = {}
     files, refused = [], []
     for line in lines:
+        if len(line) > LONGEST_LINE:
+            raise JimError(f"the exit record has a line of {len(line):,} characters")
         word, _, value = line.partition(" ")
         if word == "file" and "\ufffd" in value:
             refused.append(f"name {value.split(' ', 2)[-1]} (not in UTF-8)")

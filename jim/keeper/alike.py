@@ -51,6 +51,7 @@ class Report(NamedTuple):
     record: ExitRecord | None = None
     text: str = ""  # the exit record if the end is good
     nonce: str = ""  # of the claim, if the report is that of the start alone
+    length: int = 0  # of what was read: of a bad end, too, all outputs are in memory
 
 
 def claim_in(path: Path) -> Claim:
@@ -74,7 +75,7 @@ def reports(arrivals: Iterable[Arrival]) -> list[Report]:
     for name, paths in files.items():
         if length <= LONGEST_AT_ONCE and (report := _report(*name, paths)):
             found.append(report)
-            length += len(report.text)
+            length += report.length
     return found
 
 
@@ -93,7 +94,7 @@ def _of_exit_record(mark: str, key: Key, text: str) -> Report | None:
     if (record.mark, record.index) != (mark, key[2]):
         return None
     good = verdict.of_exit_record(record, cancelled=False).state is State.COMPLETING
-    return Report(mark, key, record.host, record.batch, record, text if good else "")
+    return Report(mark, key, record.host, record.batch, record, text if good else "", length=len(text))
 
 
 def unconfirmed(keeper: Keeper, found: Iterable[Report]) -> Iterator[Report]:

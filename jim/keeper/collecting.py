@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+import stat
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
@@ -114,18 +116,29 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
 def _gather_in(keeper: Keeper, job: GridJob, own: Path) -> Mapping[str, Any]:
     """Open the directory of the result, whatever stands in its place, and gather into it."""
     with held(own) as here:
-        if (here / RESULT).is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
-            (here / RESULT).unlink()
+        _clear(here / RESULT, wants_directory=True)
         with suppress(FileExistsError):
             (here / RESULT).mkdir(mode=0o700)
         with held(here / RESULT) as place:
             return _gathered(keeper, job, own, place)
 
 
+def _clear(path: Path, *, wants_directory: bool = False) -> None:
+    """Remove what JIM does not make there: a payload has put it there, and a link may lead anywhere."""
+    with suppress(FileNotFoundError):
+        is_directory = stat.S_ISDIR(path.lstat().st_mode)
+        if is_directory and not wants_directory:
+            shutil.rmtree(path)
+        elif wants_directory and not is_directory:
+            path.unlink()
+
+
 def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[str, Any]:
     """Write the tar into the opened directory of the result, and return what is told of it."""
     tar = place / f"{job.id}.tar"
     temporary = tar.with_name(f".{tar.name}")
+    for each in (tar, temporary):
+        _clear(each)
     with closing(keeper.store.reader()) as store:
         temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
         with temporary.open("xb") as file:

@@ -45,6 +45,12 @@ def test_what_is_no_peak_is_refused(line):
         read_exit_record(exit_record("m", 11, line))
 
 
+def test_a_hole_in_a_sparse_file_is_no_line():
+    assert read_exit_record(exit_record("m", 11, f"odd {65_532 * chr(0)}\n")).mark == "m"
+    with pytest.raises(JimError, match="a line of 65,537 characters"):
+        read_exit_record(exit_record("m", 11, f"odd {65_533 * chr(0)}\n"))
+
+
 @pytest.mark.parametrize("length", [0, 10, len(WHOLE) - 5, len(WHOLE) - 1])
 def test_a_record_that_was_cut_short_is_refused(length):
     with pytest.raises(JimError, match="incomplete"):

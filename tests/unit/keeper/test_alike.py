@@ -3,7 +3,7 @@
 import pytest
 
 from jim.errors import DiskFull
-from jim.keeper import arrivals
+from jim.keeper import alike, arrivals
 from jim.keeper.arrivals import take_spool
 from jim.model import State, SubmissionState, Witness
 from tests.stand_ins import World
@@ -71,6 +71,16 @@ def test_long_records_are_not_all_in_memory_at_once(world, alone, monkeypatch):
     take_spool(world.keeper)
     assert states(world)[:3] == [State.COMPLETING] * 3
     assert [kind for _, kind in index(*alone)] == ["exit", "start"]
+
+
+def test_long_records_of_bad_ends_are_not_all_in_memory_at_once(world, monkeypatch):
+    read, real = [], alike.read_exit_record
+    monkeypatch.setattr(alike, "LONGEST_AT_ONCE", 300)
+    monkeypatch.setattr(alike, "read_exit_record", lambda text: read.append(text) or real(text))
+    begin_and_end(world, 1, 2, 3, code=1)
+    take_spool(world.keeper)
+    assert len(read) == 2
+    assert [world.store.attempt(1, 1, idx).reason for idx in (1, 2, 3)] == ["exit 1"] * 3
 
 
 def test_starts_come_first_and_ends_later(world, alone):

@@ -83,6 +83,19 @@ def test_a_collect_that_may_work_later_is_tried_again_until_somebody_cancels(wor
     assert (job.outcome, job.result["line"]) == ("completed", line)
 
 
+@pytest.mark.parametrize("name", ["result", "result/.1.tar", "result/1.tar"])
+def test_nothing_that_a_payload_puts_in_its_place_keeps_a_tar_from_being_made(world, name):
+    grid = started(world, 1)
+    place = world.site.work / str(grid) / name
+    place.parent.mkdir(exist_ok=True)
+    if name == "result":
+        place.write_text("a file")
+    else:
+        (place / "below").mkdir(parents=True)
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    assert tar_of(world, grid)["1.0/dat"] == b"data"
+
+
 def test_a_link_of_a_payload_leads_no_tar_elsewhere(world, tmp_path):
     grid = world.submit(1)
     world.until(lambda: world.batch.tasks)
