@@ -71,7 +71,10 @@ def test_what_is_free_is_asked_of_the_disk_also_for_a_directory_still_to_be_made
     ("text", "why"),
     [
         ("state_warn_mb = 50", ":2: disk.state_warn_mb: 50 is less than disk.state_stop_mb, 100"),
-        ("work_stop_mb = 3_000", ":1: disk.work_warn_mb: 2,000 is less than disk.work_stop_mb, 3,000"),
+        (
+            "work_stop_mb = 3_000",
+            ":2: disk.work_stop_mb: 3,000 is more than disk.work_warn_mb, which is 2,000",
+        ),
         ("work_stop_mb = -1", ":2: disk.work_stop_mb: must be between 0 and 1,000,000,000"),
         ("work_stop = 1", ":2: disk.work_stop: unknown key"),
     ],
