@@ -21,7 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # On a busy machine any example takes longer now and then: that says nothing about what is tested. Of examples that
-# chance chooses, the first few dozen find what the next hundred would.
+# chance chooses, a few dozen are tried.
 settings.register_profile("any time", deadline=None, max_examples=30)
 settings.load_profile("any time")
 

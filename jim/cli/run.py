@@ -23,7 +23,7 @@ from jim.jobs import Attempt
 from jim.model import State
 from jim.reading.files import log_files
 from jim.reading.view import View, look
-from jim.work.program import is_on_path
+from jim.work.program import is_on_path, require_own
 
 RESOURCES = ("queue", "account", "wall_seconds", "memory_mb", "cores", "disk_mb", "gpus", "constraint", "licences")
 BLOCK = 65_536
@@ -79,6 +79,8 @@ def _program(word: str) -> dict[str, Any]:
     if not path.is_file():
         where = "" if "/" in word else ", nor a program of this name in a directory of PATH"
         raise BadRequest(f"there is no file {path}{where}")
+    if "/" not in word:
+        require_own(path)
     return {"executable": f"./{path.name}", "inputs": [str(path)]}
 
 

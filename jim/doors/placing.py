@@ -22,6 +22,7 @@ from jim.jobs import GridJob
 from jim.site.realm import OWN, Opener
 from jim.site.walking import directory_below
 from jim.workdir.pinned import open_result
+from jim.workdir.tar import headers
 
 STREAMS = ("stdout", "stderr")
 EVERYTHING = "./"  # in `Places`: all outputs, each with its own name
@@ -160,8 +161,8 @@ def _add_ends(found: dict[str, list[Part]], name: str, parts: Iterable[Part], wa
 def _members(packed: IO[bytes]) -> Iterator[tarfile.TarInfo]:
     packed.seek(0)
     try:
-        with tarfile.open(fileobj=packed, mode="r:") as members:
-            yield from members
+        for member, _ in headers(packed):
+            yield member
     except tarfile.TarError as error:
         raise JimError(f"{packed.name} is no whole tar: {error}") from error
 

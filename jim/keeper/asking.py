@@ -26,7 +26,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.looking_up import LOST, adopt
 from jim.keeper.looks import LISTING
 from jim.keeper.workers import NEVER
-from jim.model import Listing, Observation, State, SubmissionState, Witness
+from jim.model import Kind, Listing, Observation, State, SubmissionState, Witness
 from jim.statusdb.contract import Store
 
 log = logging.getLogger(__name__)
@@ -185,10 +185,12 @@ class _Senders:
         return self._counts_no_more(seen.mark)
 
     def completed(self, idx: int, seen: Observation) -> tuple[int, int] | None:
-        """Return the local job of a listed job whose attempt has completed."""
+        """Return the local job of a listed job whose attempt has completed, also if its outputs were lost later."""
         submission = self._sender(seen.mark)
         attempt = self._store.attempt(submission.grid, submission.k, idx) if submission else None
-        return (attempt.grid, attempt.n) if attempt and attempt.verdict == State.COMPLETED.value else None
+        if attempt and (attempt.verdict == State.COMPLETED.value or attempt.kind is Kind.OUTPUTS_LOST):
+            return attempt.grid, attempt.n
+        return None
 
     def _read_sender(self, mark: str) -> Submission | None:
         named = self._ours.fullmatch(mark)

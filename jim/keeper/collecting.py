@@ -19,7 +19,7 @@ from jim.jobs import GridJob
 from jim.keeper import spoilt
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, JUDGED
-from jim.keeper.packing import SpoiltOutputs, completed_in, fill
+from jim.keeper.packing import LEAN, SpoiltOutputs, completed_in, fill
 from jim.keeper.publishing import element
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
@@ -101,6 +101,18 @@ def _gather(keeper: Keeper, job: GridJob) -> Mapping[str, Any]:
     own = keeper.site.work / (job.place or own_directory(keeper.site.work, job, unsent=True))
     with suppress(FileExistsError):
         own.mkdir(mode=0o700)
+    try:
+        return _gather_in(keeper, job, own)
+    except SpoiltOutputs:  # the directory may be away; an empty one in its place would keep it from coming back
+        with suppress(OSError):
+            if [each.name for each in own.iterdir()] == [RESULT]:
+                (own / RESULT).rmdir()
+                own.rmdir()
+        raise
+
+
+def _gather_in(keeper: Keeper, job: GridJob, own: Path) -> Mapping[str, Any]:
+    """Open the directory of the result, whatever stands in its place, and gather into it."""
     with held(own) as here:
         if (here / RESULT).is_symlink():  # JIM makes none: a payload has, and it may lead anywhere
             (here / RESULT).unlink()
@@ -117,7 +129,11 @@ def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[s
     with closing(keeper.store.reader()) as store:
         temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
         with temporary.open("xb") as file:
-            packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
+            try:
+                packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
+            except SpoiltOutputs:
+                temporary.unlink()
+                raise
             file.flush()
             os.fsync(file.fileno())
         line = _let_handler_collect(keeper, job, store, own, place) if packed.completed else ""
@@ -126,7 +142,9 @@ def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[s
     keeper.hold.reach()  # so that the tar is not in an empty mount point of the work directory
     size = tar.stat().st_size
     beside = sorted(each.name for each in place.iterdir() if not each.name.startswith(".") and each != tar)
-    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": job.submissions}
+    before = (job.result or {}).get("submissions", 0)  # a tar without outputs delivers none
+    delivered = before if job.request.get("tar") == LEAN else job.submissions
+    counts = {"local_jobs": packed.completed, "unfinished": packed.unfinished, "submissions": delivered}
     counts |= {"lost": packed.lost} if packed.lost else {}
     return {"tar": str(own / RESULT / tar.name), "bytes": size, **counts, "beside": beside, "line": line}
 

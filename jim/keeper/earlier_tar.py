@@ -11,13 +11,21 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NamedTuple
 
 from jim.errors import JimError
 from jim.evidence.exit_record import Output
 from jim.files import open_regular, patiently
-from jim.workdir.tar import Tar
+from jim.workdir.tar import Tar, headers
 from jim.workdir.verified import BLOCK
+
+
+class _Member(NamedTuple):
+    """A file in the tar: there may be very many."""
+
+    at: int
+    size: int
+    executable: bool
 
 
 class EarlierTar:
@@ -26,7 +34,7 @@ class EarlierTar:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._file: IO[bytes] | None = None
-        self._members: dict[str, tarfile.TarInfo] | None = None
+        self._members: dict[str, _Member] | None = None
 
     def __enter__(self) -> EarlierTar:
         return self
@@ -41,7 +49,7 @@ class EarlierTar:
         """Add an output of the earlier tar, under the same name, if it is what the exit record says; tell whether."""
         if member := self._member(name, output):
             with suppress(_Differs):
-                tar.add(name, output.size, self._content(member, output), executable=bool(member.mode & 0o100))
+                tar.add(name, output.size, self._content(member, output), executable=member.executable)
                 return True
         return False
 
@@ -53,20 +61,23 @@ class EarlierTar:
                 return True
         return False
 
-    def _member(self, name: str, output: Output) -> tarfile.TarInfo | None:
+    def _member(self, name: str, output: Output) -> _Member | None:
         if self._members is None:
             self._members = self._read()
         member = self._members.get(name)
-        return member if member and member.isreg() and member.size == output.size else None
+        return member if member and member.size == output.size else None
 
-    def _content(self, member: tarfile.TarInfo, output: Output) -> Iterator[bytes]:
-        return _verified(self._file.fileno(), member.offset_data, output) if self._file else iter(())
+    def _content(self, member: _Member, output: Output) -> Iterator[bytes]:
+        return _verified(self._file.fileno(), member.at, output) if self._file else iter(())
 
-    def _read(self) -> dict[str, tarfile.TarInfo]:
+    def _read(self) -> dict[str, _Member]:
+        found: dict[str, _Member] = {}
         with suppress(JimError, FileNotFoundError, tarfile.TarError):
             self._file = os.fdopen(open_regular(self._place), "rb")
-            with tarfile.open(fileobj=self._file, mode="r:") as members:
-                return {each.name: each for each in members}
+            for each, _ in headers(self._file):
+                if each.isreg():
+                    found[each.name] = _Member(each.offset_data, each.size, bool(each.mode & 0o100))
+            return found
         return {}
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jim.adapters.base import Adapter
     from jim.idealizer.channel import Channel
+    from jim.jobs import Key
     from jim.keeper.claimed import Spoilt
     from jim.keeper.open_doors import OpenDoors
     from jim.keeper.serial import Hold
@@ -78,7 +79,7 @@ class Keeper:
     # Batch jobs that all good listings since a time, in seconds since boot, show running after their completed end; and
     # how many of these listings came long after it.
     lingering: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
-    left_out: dict[int, set[int]] = field(default_factory=dict)  # local jobs whose lost outputs are kept elsewhere
+    left_out: dict[int, set[Key]] = field(default_factory=dict)  # attempts whose lost outputs are kept elsewhere
     written: Health = field(init=False)  # the health of the work directory, for what submissions need there
 
     def __post_init__(self) -> None:

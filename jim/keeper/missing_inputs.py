@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jim.evidence.reasons import reason
 from jim.jobs import GridJob, LocalJob
@@ -27,11 +27,20 @@ def name(keeper: Keeper, job: GridJob, gone: Mapping[int, Gone]) -> None:
             keeper.store.move_pieces(piece.task, [Ended(piece.p, piece.state, told.words, told.kind)])
 
 
+def files_of_tasks(keeper: Keeper, job: GridJob, numbers: Iterable[int]) -> dict[int, frozenset[str]]:
+    """Return the files that local jobs of a wave have, as far as their task has seen them as files."""
+    wave = keeper.store.wave_of(job.id) if job.is_of_task else None
+    if wave is None or wave.t:
+        return {}
+    pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)}
+    return {n: frozenset(_names(keeper, pieces[n])) for n in numbers if n in pieces}
+
+
 def _names(keeper: Keeper, piece: PieceRow) -> dict[str, str]:
-    """Return what a task calls the files of a piece, by their paths."""
+    """Return what a task calls the files of a piece, by their paths; other names of items lead to no file here."""
     numbers = {part[1] for part in keeper.store.parts_of_pieces(piece.task, range(piece.p, piece.p + 1))}
     items = keeper.store.items(piece.task, numbers).values()
-    return {str(each.record.get("lfn", each.name)): each.name for each in items}
+    return {str(each.record.get("lfn", each.name)): each.name for each in items if each.output or each.mtime}
 
 
 def _told(keeper: Keeper, local: LocalJob, names: Sequence[str]) -> Reason | None:
@@ -41,8 +50,7 @@ def _told(keeper: Keeper, local: LocalJob, names: Sequence[str]) -> Reason | Non
         return None
     what = f"input {names[0]} is gone" if len(names) == 1 else f"input {names[0]} and {len(names) - 1:,} more are gone"
     found = reason(Kind.INPUT_GONE, attempt.facts, what=what)
-    told = found.worded(now.reason.replace(attempt.reason, found.words, 1))
     keeper.store.set_attempt(attempt.grid, attempt.k, attempt.idx, reason=found)
-    keeper.store.set_local_job(local.grid, local.n, reason=told)
+    keeper.store.set_local_job(local.grid, local.n, reason=found)
     keeper.store.note(local.grid, "input gone", Witness.KEEPER, f"attempt {attempt.attempt}: {what}", local.n)
-    return told
+    return found

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import starmap
-from operator import ne
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
@@ -18,7 +17,7 @@ from jim.doors.placing import comes_from_tar
 from jim.errors import JimError
 from jim.evidence.exit_record import Output
 from jim.files import open_regular
-from jim.jobs import GridJob
+from jim.jobs import GridJob, Key
 from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
 from jim.keeper.earlier_tar import EarlierTar
 from jim.keeper.enclosed import Enclosure
@@ -27,7 +26,7 @@ from jim.keeper.unfinished import Unfinished, as_own
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.contract import Store
-from jim.workdir.tar import Tar
+from jim.workdir.tar import Tar, headers
 from jim.workdir.verified import BLOCK, is_executable, verified
 
 SUMMARY = "summary.json"  # the first file of each tar
@@ -65,10 +64,10 @@ def _said(claimed: Claimed, problem: Problem) -> str:
     return f"{what} {'is gone' if problem.gone else f'changed after it was verified: {problem.why}'}"
 
 
-def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out: Container[int] = ()) -> Packed:
+def fill(tar: Tar, place: Path, job: GridJob, store: Store, site: Site, left_out: Container[Key] = ()) -> Packed:
     """Fill the tar: the summary, outputs of completed local jobs, what others have left, what JIM knows of all.
 
-    Raise `SpoiltOutputs` if outputs are not what was verified, except those of the local jobs `left_out`.
+    Raise `SpoiltOutputs` if outputs are not what was verified, except those of the attempts `left_out`.
     """
     with _summary(job, store, place / "result") as summary:
         tar.add(SUMMARY, summary.seek(0, os.SEEK_END), _blocks(summary))
@@ -125,14 +124,15 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
     """Tell whether a tar differs from the store in local jobs, states or attempts: then it was made after a backup."""
     try:
-        with os.fdopen(open_regular(tar), "rb") as file, tarfile.open(fileobj=file, mode="r:") as members:
-            first = members.next()
-            told = members.extractfile(first) if first and first.name == SUMMARY else None
-            if first is None or told is None:
+        with os.fdopen(open_regular(tar), "rb") as file:
+            first, _ = next(headers(file), (None, 0))
+            if first is None or first.name != SUMMARY or not first.isreg():
                 return True
             with _summary(job, store, tar.parent) as summary:
-                differs = first.size != summary.seek(0, os.SEEK_END)
-                return differs or any(starmap(ne, zip(_blocks(told), _blocks(summary), strict=True)))
+                if first.size != summary.seek(0, os.SEEK_END):
+                    return True
+                file.seek(first.offset_data)
+                return any(file.read(len(block)) != block for block in _blocks(summary))
     except FileNotFoundError:  # no outputs are left to make the tar of
         return False
     except tarfile.TarError:
@@ -142,7 +142,7 @@ def is_anothers(tar: Path, job: GridJob, store: Store) -> bool:
 class Outputs:
     """Adds the outputs of completed local jobs to a tar; once any are spoilt, there is no tar: then it finds all."""
 
-    def __init__(self, tar: Tar, naming: Naming, earlier: EarlierTar, left_out: Container[int]) -> None:
+    def __init__(self, tar: Tar, naming: Naming, earlier: EarlierTar, left_out: Container[Key]) -> None:
         self._tar, self._naming, self._earlier, self._left_out = tar, naming, earlier, left_out
         self.of, self.lost = 0, 0  # local jobs; those of them that are left out and lack outputs
         self.spoilt: list[tuple[Claimed, Problem]] = []
@@ -157,7 +157,7 @@ class Outputs:
             except UnlikeVerified as error:
                 # Where the second look finds nothing, the file server flaps.
                 problem = problem_of(claimed) or Problem("", f"{error}, and no longer", passes=True)
-        elif not lean and claimed.n not in self._left_out and (problem := problem_of(claimed)):
+        elif not lean and claimed.key not in self._left_out and (problem := problem_of(claimed)):
             renamed = self._renamed(claimed)
             if all(self._earlier.has(_member(claimed, each, renamed), each) for each in claimed.record.files):
                 problem = None
@@ -179,7 +179,7 @@ class Outputs:
             except UnlikeVerified as error:
                 if self._earlier.add(self._tar, name, output):
                     continue
-                if claimed.n not in self._left_out:
+                if claimed.key not in self._left_out:
                     raise
                 lost.append(f"{output.name}: {error}")
         self.lost += bool(lost)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jim.errand import Errand
 from jim.errors import BadRequest
-from jim.files import LinkFound
+from jim.files import passes
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.keeper.workers import NEVER
@@ -108,10 +108,12 @@ def _of(place: Path, grid: int, kind: str, path: str, now: float, opener: Callab
             return Seen(grid, kind, "renewed", "" if end is None else f"good until {credentials.shown_time(end)}")
     except BadRequest as error:
         return Seen(grid, kind, "expired" if credentials.expired(place, now) else "cannot be renewed", str(error))
-    except LinkFound as error:
-        return Seen(grid, kind, "cannot be renewed", str(error))
     except FileNotFoundError:  # the grid job's directory was removed
         pass
+    except OSError as error:  # what its payload has made of the directory holds up no other grid job
+        if passes(error):
+            raise
+        return Seen(grid, kind, "cannot be renewed", str(error))
     return Seen(grid, kind, "", "")
 
 

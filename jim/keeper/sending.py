@@ -14,7 +14,6 @@ from jim.errand import Errand
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear, UnknownJob
 from jim.evidence import verdict
 from jim.evidence.analysis import Action
-from jim.files import LinkFound
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import arrivals, judging, reasons
@@ -33,6 +32,7 @@ log = logging.getLogger(__name__)
 FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
 AT_ONCE_SECONDS = 0.01  # of the loop
+OF_ONE = NotADirectoryError, PermissionError  # as what a payload has put in the place of its grid job's directory
 # States of submissions that the batch system may have.
 FURTHER = (SubmissionState.CONFIRMED, SubmissionState.ENDED)  # states that follow the answer to a submission
 ACCEPTED = (
@@ -248,7 +248,7 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         due = keeper.clock.steady(keeper.workers.put_off(FULL))
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        if isinstance(error, OSError) and not isinstance(error, LinkFound):  # the work directory cannot be written
+        if isinstance(error, OSError) and not isinstance(error, OF_ONE):  # the work directory cannot be written
             keeper.written.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)

@@ -148,7 +148,7 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
     with keeper.store.transaction():
         for claimed, problem in problems:
             if claimed.n in kept:
-                keeper.left_out.setdefault(job.id, set()).add(claimed.n)
+                keeper.left_out.setdefault(job.id, set()).add(claimed.key)
             elif chosen is None or claimed.n in chosen:
                 bad = verdict.of_lost_outputs(problem.said)
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)
@@ -156,7 +156,7 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
 
 def _kept_elsewhere(keeper: Keeper, job: GridJob, problems: Problems) -> set[int]:
     """Return the local jobs whose outputs count elsewhere: a task has stored them, or an earlier tar was delivered."""
-    before = int((job.result or {}).get("submissions", 0))  # all of these submissions had ended
+    before = int((job.result or {}).get("submissions", 0))  # all of these had ended, and a tar had their outputs
     return {claimed.n for claimed, _ in problems if claimed.key[1] <= before} | _kept_by_task(keeper, job)
 
 

@@ -44,6 +44,7 @@ class _Wanted(NamedTuple):
     local: LocalJob
     stderr: tuple[Path, str, str] | None = None  # the directories and the name
     files: tuple[str, ...] = ()
+    seen: frozenset[str] = frozenset()  # those that have certainly been there
 
 
 class WhyFailed:
@@ -97,6 +98,7 @@ def _wanted(keeper: Keeper, job: GridJob, course: _Course, numbers: Mapping[int,
     """Yield what to look for: of a few local jobs for each reason the last line, of all their inputs."""
     chosen: dict[str, int] = {}
     own = job.is_of_task or not job.realm  # whoever names others' files must not learn which of them exist
+    seen = missing_inputs.files_of_tasks(keeper, job, numbers)
     for n in numbers:
         local = keeper.store.local_job(job.id, n)
         if local.state is not State.FAILED:
@@ -108,7 +110,7 @@ def _wanted(keeper: Keeper, job: GridJob, course: _Course, numbers: Mapping[int,
         if stderr:
             chosen[local.reason] = chosen.get(local.reason, 0) + 1
         if stderr or paths:
-            yield _Wanted(local, stderr, tuple(paths[:MOST_FILES]))
+            yield _Wanted(local, stderr, tuple(paths[:MOST_FILES]), seen.get(n, frozenset()))
 
 
 def _stderr(keeper: Keeper, job: GridJob, n: int) -> tuple[Path, str, str] | None:
@@ -120,7 +122,11 @@ def _stderr(keeper: Keeper, job: GridJob, n: int) -> tuple[Path, str, str] | Non
 
 
 def _look(wanted: Sequence[_Wanted]) -> list[tuple[_Wanted, str, list[str]]]:
-    return [(each, _tail(*each.stderr) if each.stderr else "", list(filter(_is_gone, each.files))) for each in wanted]
+    return [(each, _tail(*each.stderr) if each.stderr else "", list(_gone(each))) for each in wanted]
+
+
+def _gone(wanted: _Wanted) -> Iterator[str]:
+    return (path for path in wanted.files if is_gone(Path(path), seen=path in wanted.seen))
 
 
 def _tail(place: Path, submission: str, run: str) -> str:
@@ -135,12 +141,16 @@ def _tail(place: Path, submission: str, run: str) -> str:
     return ""
 
 
-def _is_gone(path: str) -> bool:
-    """Tell whether a file is certainly not there; a server that is away proves nothing."""
+def is_gone(path: Path, *, seen: bool) -> bool:
+    """Tell whether a file is certainly not there; a server that is away proves nothing.
+
+    A name that begins with / may be one of a catalogue. So a file that nobody has seen counts as gone only if the
+    directory is there which should have it.
+    """
     try:
-        Path(path).stat()
+        path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return True
+        return seen or (path.parent != path.parent.parent and path.parent.is_dir())
     except (OSError, ValueError):
         return False
     return False

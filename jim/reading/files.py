@@ -8,6 +8,7 @@ import stat
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ from jim.model import State
 from jim.reading.documents import exit_record
 from jim.reading.view import View
 from jim.workdir.submission import submission_directory
-from jim.workdir.tar import may_be
+from jim.workdir.tar import headers, may_be
 
 Used = TypeVar("Used")
 PICTURES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
@@ -186,8 +187,8 @@ def _in_tar(view: View, job: GridJob, name: str, n: int, size: int) -> Found:
 def _member(file: IO[bytes], name: str, n: int, size: int) -> Found | None:
     """Find an output of a local job in the tar, under its own name or with a stem."""
     found = None
-    with suppress(tarfile.TarError), tarfile.open(fileobj=file, mode="r:") as tar:
-        for member in tar:
+    with suppress(tarfile.TarError):
+        for member, _ in headers(file):
             if member.isreg() and member.size == size and (member.name == name or may_be(member.name, name, n)):
                 found = member
                 if member.name == name:
@@ -272,11 +273,11 @@ def _members(found: Found, begin: int, limit: int) -> tuple[list[Member], int]:
         raise UnknownJob(f"no member of the tar begins at {begin}")
     found.file.seek(begin)
     listed: list[Member] = []
+    last = 0
     try:
-        with tarfile.open(fileobj=found.file, mode="r:") as tar:
-            while len(listed) < limit and (member := tar.next()):
-                listed.append(Member(member.name, member.size))
-            last = tar.offset if len(listed) == limit else 0
+        for member, after in islice(headers(found.file), limit):
+            listed.append(Member(member.name, member.size))
+            last = after if len(listed) == limit else 0
     except tarfile.TarError as error:
         raise Gone(f"the tar cannot be read from {begin:,} on: {error}") from error
     return listed, last

@@ -16,9 +16,10 @@ def beside(view: View, grid: int, groups: Iterable[Group], owner: str = "") -> d
     """Return the line that belongs to each group of reasons, by the words of the group; some have none."""
     found: dict[str, list[LastLine]] = {}
     for reason, line in view.store.last_lines(grid).items():
-        for words in {reason, alike(reason, (owner,))}:
-            found.setdefault(words, []).append(line)
-    return {each.words: _words(found[each.words]) for each in groups if each.words in found}
+        for form in {reason, alike(reason, (owner,))}:
+            found.setdefault(form, []).append(line)
+    lines = {each.words: found.get(each.words) for each in groups}
+    return {group: _words(those) for group, those in lines.items() if those}
 
 
 def _words(lines: list[LastLine]) -> str:
@@ -33,8 +34,8 @@ def sentences(view: View, job: GridJob) -> Iterator[str]:
     groups = failures(view, job.id, job.owner).shown
     lines = beside(view, job.id, groups, job.owner)
     for each in groups:
-        if each.words in lines:
-            yield f"{how_many(each.times, 'local job')}, {each.words}: {lines[each.words]}"
+        if line := lines.get(each.words):
+            yield f"{how_many(each.times, 'local job')}, {each.words}: {line}"
 
 
 def records(view: View, job: GridJob) -> list[dict[str, Any]]:

@@ -64,8 +64,8 @@ def _check_request(spec: Spec, site: Site) -> Spec:
     kinds = {each["kind"] for each in spec["source"]}
     if "events" in kinds and len(kinds) > 1:
         raise wrong("source.events", "a task makes events or has files; make two tasks of them")
-    spec["request"] = with_program(spec["request"], site.site.handlers, Path(spec["file"]).parent)
     try:
+        spec["request"] = with_program(spec["request"], site.site.handlers, Path(spec["file"]).parent)
         spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
         handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
         streams.check(spec.get("output", ()), [str(each) for each in handler.outputs(checked)])

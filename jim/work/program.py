@@ -12,6 +12,7 @@ from jim.errors import BadRequest
 from jim.handlers.base import PROGRAM, Handler, has_variable
 from jim.request import handler_of
 from jim.site.file import Site
+from jim.trust import ROOT
 
 
 def with_program(attributes: Mapping[str, Any], own: str, here: Path) -> dict[str, Any]:
@@ -27,7 +28,20 @@ def with_program(attributes: Mapping[str, Any], own: str, here: Path) -> dict[st
         return dict(attributes)
     if not _is_regular(here / name) or (name == program and is_on_path(name)):
         return dict(attributes)
+    if name == program:
+        require_own(here / name)
     return {**attributes, "inputs": [*inputs, name]}
+
+
+def require_own(path: Path) -> None:
+    """Refuse a program that somebody else may have put where JIM looks for a bare name: in /tmp anybody can."""
+    owners = {path.lstat().st_uid, path.stat().st_uid} - {ROOT, os.geteuid()}
+    if owners and path.parent.stat().st_mode & stat.S_IWOTH:
+        raise BadRequest(
+            f"{path} belongs to another account, and everybody can write to its directory: "
+            f"name it ./{path.name} if you trust it",
+            "executable",
+        )
 
 
 def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) -> None:

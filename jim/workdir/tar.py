@@ -1,16 +1,17 @@
-"""Writes a tar from front to back; memory does not grow with the number of members."""
+"""Writes a tar from front to back, and reads its headers; memory does not grow with the number of members."""
 
 from __future__ import annotations
 
 import re
 import tarfile
-from collections.abc import Iterable
-from typing import IO
+from collections.abc import Iterable, Iterator
+from typing import IO, cast
 
 from jim.errors import JimError
 
 _EXTENSIONS = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,7})*$")  # .root, .tar.gz, but neither .00 nor a version
 _MODE, _EXECUTABLE = 0o600, 0o700
+_LONGEST_HEADER = 1024 * 1024  # bytes; it has the name of the member
 _LONGEST, _LARGEST = 100, 8**11 - 1  # what fits into the plain header: bytes of the name, bytes of the content
 
 
@@ -40,6 +41,37 @@ class Tar:
 
     def _fill(self, unit: int) -> None:
         self._out.write(bytes(-self._out.tell() % unit))
+
+
+def headers(file: IO[bytes]) -> Iterator[tuple[tarfile.TarInfo, int]]:
+    """Yield the members of a tar from where the file stands, each with the place of the next one.
+
+    A payload may have put anything in the place of JIM's tar. What is no tar raises a `TarError`, and costs no memory.
+    """
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", _Headers(file)), mode="r:") as tar:
+            before = -1
+            while member := tar.next():
+                if tar.offset <= before:
+                    raise tarfile.ReadError("a member of a size below zero")
+                before = tar.offset
+                tar.members.clear()  # type: ignore[attr-defined]  # else they fill the memory
+                yield member, tar.offset
+    except (ValueError, ArithmeticError, LookupError, RecursionError) as error:  # as tarfile makes of odd headers
+        raise tarfile.ReadError(f"an odd header: {error}") from error
+
+
+class _Headers:
+    """A tar for tarfile, which reads a header at once, however long the header says that it is."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.seek, self.tell = file, file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        """Read a part of a header; refuse one that JIM does not write."""
+        if not 0 <= size <= _LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self._file.read(size)
 
 
 def _member(name: str, size: int, mode: int = _MODE) -> bytes:

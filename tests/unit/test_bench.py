@@ -97,6 +97,7 @@ def test_a_bound_that_is_passed_shows():
     assert Figure("f", 2.1, "s").ok
 
 
+@pytest.mark.torture
 def test_modules_that_tests_patch_to_fake_a_batch_command_are_counted(tmp_path):
     sys.path.insert(0, str(FIGURES.parents[1]))
     from bench.house import faked

@@ -118,9 +118,9 @@ ADAPTER = StandInBeside
 @pytest.mark.parametrize(
     "words",
     [
-        ("--adapter", "{own}/mysite/batch.py"),
         ("--adapter", "mysite.batch", "--handlers", "{own}"),
-        ("--adapter", "{own}/mysite/deeper/batch.py", "--handlers", "{own}"),
+        pytest.param(("--adapter", "{own}/mysite/batch.py"), marks=pytest.mark.torture),
+        pytest.param(("--adapter", "{own}/mysite/deeper/batch.py", "--handlers", "{own}"), marks=pytest.mark.torture),
     ],
 )
 def test_an_adapter_imports_what_lies_beside_it_as_on_its_site(tmp_path, words):

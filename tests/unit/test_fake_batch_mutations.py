@@ -218,14 +218,14 @@ def play_enough(machine, dialect, seed, block):
     ("mutation", "machine", "dialect", "seed", "block"),
     [
         (absence_by_one_listing, "Glitches", "pbs", 1, FEW),
-        (one_change_is_forgotten, "Glitches", "slurm", 1, FEW),
         (marked_before_they_are_written, "Troubles", "slurm", 1, FEW),
-        (without_the_second_output, "Glitches", "slurm", 1, FEW),
         (tables_of_another_attempt, "Troubles", "slurm", 1, FEW),
         *(
             pytest.param(*each, ENOUGH, marks=pytest.mark.torture)
             for each in [
                 (no_fence, "Troubles", "local", 1),
+                (one_change_is_forgotten, "Glitches", "slurm", 1),
+                (without_the_second_output, "Glitches", "slurm", 1),
                 (wishes_are_fulfilled_as_often_as_their_file_is_read, "People", "slurm", 1),
                 (what_comes_to_nothing_is_not_told, "People", "slurm", 1),
                 (a_late_request_is_dropped, "People", "slurm", 1),

@@ -113,6 +113,7 @@ def test_a_python_that_accounts_cannot_reach_is_told(small, tmp_path):
     assert f"accounts cannot run {closed}/venv/bin/python because of {closed}; say PYTHON=" in done.stderr
 
 
+@pytest.mark.torture
 def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
     into = tmp_path / "package"
     make(source, "install", PREFIX="/opt/a b", DESTDIR=into).check_returncode()

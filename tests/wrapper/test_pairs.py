@@ -63,15 +63,16 @@ def young_toucher(site: Site, wrapper: int) -> int:
     """Find a toucher in its first second: a shell that naps, in the wrapper's session."""
 
     def it() -> list[int]:
-        found = []
-        for pid, words in living(wrapper).items():
-            with contextlib.suppress(OSError):
-                if words == "sleep 1" and above(pid) != wrapper:
-                    found.append(above(pid))
+        found, there = [], living(wrapper)
+        for pid, words in there.items():
+            with contextlib.suppress(OSError):  # a nap may outlive its shell: then its parent is none of these
+                if words == "sleep 1" and (parent := above(pid)) in there and parent != wrapper:
+                    found.append(parent)
         return found
 
-    until(it, 3)
-    return it()[0]
+    seen = list[int]()
+    until(lambda: seen.extend(it()) or seen, 3)
+    return seen[0]
 
 
 def assert_ended(site: Site, seconds: float = 10) -> None:

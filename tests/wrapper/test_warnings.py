@@ -39,8 +39,9 @@ def test_a_payload_that_dies_of_a_warning(site: Site, name: str, number: str) ->
     assert record["reason"] == f"signal {name} from the batch system"
 
 
-def test_a_warning_at_the_very_beginning_leaves_nothing_behind(site: Site) -> None:
+def test_a_warning_at_the_very_beginning_leaves_nothing_behind(slow_site: Site) -> None:
     """Processes of the wrapper that are just being born are killed then, and must not end like the wrapper itself."""
+    site = slow_site
     for index in range(1, MANY + 1):
         site.jobs(*sh(f": >up; exec {sys.executable} -S -c 'import time; time.sleep(50)'"), index=index)
     for index in range(1, MANY + 1):

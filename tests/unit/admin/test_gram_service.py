@@ -8,6 +8,7 @@ import pytest
 from jim.admin import gram_service
 from jim.errors import BadSite, JimError
 from tests.gram.script import MODULE, files
+from tests.machine import ME
 
 # The service
 
@@ -87,13 +88,13 @@ def test_what_GRAM_would_do_as_the_account_before_anybody_can_refuse_it_is_close
 def test_events_are_set_up_and_taken_away(root):
     before = files(root)
     with pytest.raises(BadSite, match="install the package globus-seg-job-manager"):
-        list(gram_service.register(root, "root"))
+        list(gram_service.register(root, ME.pw_name))
     assert files(root) == before
     library = root / "usr/lib/x/libglobus_seg_job_manager.so"
     library.parent.mkdir(parents=True)
     library.touch()
     list(gram_service.register(root))
-    list(gram_service.register(root, "root"))
+    list(gram_service.register(root, ME.pw_name))
     line = (root / "etc/grid-services/jobmanager-samgrid").read_text()
     assert line.endswith("-type samgrid -seg-module samgrid\n")
     assert gram_service.ADAPTER.parent.is_dir()

@@ -7,6 +7,9 @@ import json
 import pytest
 
 from jim import run_grid_job
+from jim.cli import run
+from jim.errors import BadRequest
+from jim.work import program
 
 
 @pytest.fixture
@@ -87,3 +90,12 @@ def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):
     code, out, err = home.run("run", "sh")
     assert (code, out) == (130, "")
     assert "1 runs on: `jim watch 1` follows it, `jim cancel 1` cancels it" in err
+
+
+def test_a_bare_name_in_a_directory_like_tmp_is_no_program_of_a_stranger(script, monkeypatch):
+    script.parent.chmod(0o1777)
+    monkeypatch.setattr(program, "ROOT", script.stat().st_uid + 4711)
+    monkeypatch.setattr("os.geteuid", lambda: script.stat().st_uid + 4712)
+    with pytest.raises(BadRequest, match=r"ok\.sh belongs to another account"):
+        run._program("ok.sh")
+    assert run._program("./ok.sh")["executable"] == "./ok.sh"

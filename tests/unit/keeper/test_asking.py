@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jim.keeper import asking
+from jim.evidence import verdict
+from jim.keeper import asking, judging
 from jim.model import Observation, State
 from jim.site.file import Batch
 from tests.stand_ins import Answers, Instead, World
@@ -108,6 +109,14 @@ def test_it_is_cancelled_too_where_the_batch_system_keeps_what_was_cleared(world
     monkeypatch.setattr(world.batch, "cancel_command", lambda ids: real([each for each in ids if each != ("1", 2)]))
     world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=100)
     assert put_back.state is State.SUBMITTED
+
+
+def test_a_batch_job_that_runs_on_is_cancelled_too_if_the_outputs_of_its_attempt_were_lost(world):
+    task = lingers(world)
+    with world.store.transaction():
+        lost = verdict.of_lost_outputs("dat: gone")
+        judging.spoil(world.keeper, (1, 1, 1), lost, gives_up=True, failed=lambda: None)
+    world.until(lambda: task.state is State.KILLED, seconds=50.0, rounds=100)
 
 
 def test_one_listing_alone_cancels_no_batch_job_that_runs(world):

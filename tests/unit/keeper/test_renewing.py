@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errno import EACCES
+from errno import EACCES, ESTALE
 from pathlib import Path
 
 import pytest
@@ -148,3 +148,22 @@ def test_a_damaged_realm_keeps_no_other_grid_job_from_its_credential(tmp_path):
     assert (first.what, second.what) == ("cannot be renewed", "renewed")
     assert "is damaged in the store" in first.reason
     assert not (tmp_path / "1/token").exists()
+
+
+def test_what_a_payload_does_to_the_directory_of_its_grid_job_keeps_no_other_from_its_credential(tmp_path):
+    (tmp_path / "token").write_text("abc\n")
+    (tmp_path / "1").write_text("a file now")
+    (tmp_path / "2").mkdir()
+    wanted = {grid: renewing.Named({"token": str(tmp_path / "token")}, "") for grid in (1, 2)}
+    first, second = renewing._look(Site(tmp_path / "state"), {1: tmp_path / "1", 2: tmp_path / "2"}, wanted)
+    assert (first.what, second.what) == ("cannot be renewed", "renewed")
+    assert str(tmp_path / "1") in first.reason
+    assert (tmp_path / "2/token").read_text() == "abc\n"
+
+
+def test_a_file_server_that_is_away_says_nothing_of_a_credential(tmp_path, monkeypatch):
+    (tmp_path / "token").write_text("abc\n")
+    monkeypatch.setattr(credentials, "pass_on", lambda *_: (_ for _ in ()).throw(OSError(ESTALE, "stale")))
+    wanted = {1: renewing.Named({"token": str(tmp_path / "token")}, "")}
+    with pytest.raises(OSError, match="stale"):
+        renewing._look(Site(tmp_path / "state"), {1: tmp_path / "1"}, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from itertools import pairwise
@@ -12,7 +13,7 @@ import pytest
 from jim import durable
 from jim.doors import inbox
 from jim.errors import JimError, StoreError
-from jim.keeper import claimed, packing, spoilt, verifying
+from jim.keeper import claimed, collecting, packing, spoilt, verifying
 from jim.keeper.naming import Naming
 from jim.model import Kind, State, Step, Verb
 from jim.reading.effects import effect, offered
@@ -329,6 +330,20 @@ def test_a_directory_that_is_away_costs_no_attempt(world):
     assert len(world.batch.ledger) == 3
 
 
+def test_the_directory_of_a_grid_job_that_is_away_can_come_back(world):
+    """JIM itself leaves nothing in its place."""
+    grid = done(world, 3)
+    world.keeper.workers.wait(("collect", grid), 5.0)
+    world.until(lambda: world.store.counts(grid) == {State.COMPLETED: 3}, seconds=0.0)
+    place = world.site.work / str(grid)
+    away = place.rename(place.with_name("elsewhere"))
+    world.until(lambda: HELD in world.store.grid_job(grid).reason)
+    away.rename(place)
+    tar = tar_of(world, grid)
+    assert [tar[f"1.{n}/dat"] for n in range(3)] == [b"data"] * 3
+    assert len(world.batch.ledger) == 3
+
+
 def test_a_directory_that_was_removed_is_tried_again_if_a_person_says_so(world):
     grid = done(world, 3)
     shutil.rmtree(run_of(world, grid, 1))
@@ -518,3 +533,51 @@ def test_a_retry_of_what_was_delivered_leaves_it_alone(world, reopened):
     world.wish("retry", f"{reopened}.0")
     tar_of(world, reopened)
     assert len(world.batch.ledger) == 4
+
+
+def test_what_only_a_tar_without_outputs_was_made_of_is_made_again(world):
+    """Nobody has its outputs. Here a person wants them after all."""
+    grid = started(world, 2)
+    request = {**world.store.grid_job(grid).request, "tar": "summary"}
+    world.store.set_grid_job(grid, request=json.dumps(request))
+    world.batch.finish(1, 1, **files(dat=b"data"))
+    world.batch.finish(1, 2, code=3)
+    world.until(lambda: world.finished(grid))
+    inbox.wish(world.site.state, Verb.EDIT, str(grid), changes={"tar": None})
+    (run_of(world, grid, 1) / "dat").unlink()
+    world.wish("retry", str(grid))
+    again(world, grid, 1)
+    world.until(lambda: ("3", 1) in world.batch.tasks)
+    again(world, grid, 0)
+    tar = tar_of(world, grid)
+    assert (tar["1.0/dat"], tar["1.1/dat"]) == (b"anew", b"anew")
+
+
+def test_what_was_delivered_and_is_made_anew_is_not_left_out(world, reopened, monkeypatch):
+    """The first attempt was, the second one was never delivered."""
+    (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
+    real, k = collecting.fill, 3
+
+    def full(*words):
+        return real(*words[:-1], full_disk(words[-1]))
+
+    def full_disk(left_out):
+        if left_out:
+            raise OSError(errno.ENOSPC, "full")
+        return left_out
+
+    with monkeypatch.context() as patch:
+        patch.setattr(collecting, "fill", full)
+        again(world, reopened, 2)
+        world.until(lambda: world.store.grid_job(reopened).reason == "collecting: [Errno 28] full")
+        inbox.wish(world.site.state, Verb.FORCE, f"{reopened}.0", to="failed")
+        world.wish("retry", f"{reopened}.0")
+        world.until(lambda: (str(k), 1) in world.batch.tasks)
+    world.batch.start(k, 1)
+    world.batch.finish(k, 1, **files(dat=b"anew"))
+    world.keeper.workers.wait(("collect", reopened), 5.0)
+    world.until(lambda: world.state(reopened, 0) is State.COMPLETED, seconds=0.0)
+    (world.site.work / f"{reopened}/s{k}/run.1/dat").unlink()
+    again(world, reopened, 0)
+    assert tar_of(world, reopened)["1.0/dat"] == b"anew"
+    assert world.store.grid_job(reopened).result["lost"] == 1

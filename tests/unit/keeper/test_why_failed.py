@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -202,10 +203,18 @@ def test_a_sender_learns_nothing_of_files_of_others(world, tmp_path):
     assert world.store.local_job(1, 0).reason == "exit 1"
 
 
+def test_a_name_of_a_catalogue_is_no_file_that_is_gone(tmp_path):
+    (tmp_path / "file").touch()
+    for name in ("/a", "/store/mc/run1.root", f"{tmp_path}/no/such", f"{tmp_path}/file", "/x\0"):
+        assert not why_failed.is_gone(Path(name), seen=False), name
+    assert why_failed.is_gone(tmp_path / "gone", seen=False)
+    assert why_failed.is_gone(tmp_path / "no/such", seen=True)
+    assert why_failed.is_gone(tmp_path / "file/below", seen=True)
+
+
 def test_a_file_server_that_is_away_proves_nothing(monkeypatch):
     def away(self, **_):
-        raise PermissionError(13, "no", str(self))
+        raise OSError(errno.ESTALE, "stale", str(self))
 
     monkeypatch.setattr(why_failed.Path, "stat", away)
-    assert not why_failed._is_gone("/x")
-    assert not why_failed._is_gone("/\0")
+    assert not why_failed.is_gone(Path("/x/y"), seen=True)

@@ -284,13 +284,14 @@ def test_people_force(home):
     home.add()
     home.move(2, State.FAILED)
     assert home.run("force", "1", "completed", "--reason", "x")[0] == 2
-    assert "still waiting; cancel them first" in home.out("force", "1.0", "failed", "--reason", "x")
-    assert "already failed" in home.out("force", "1.2", "failed", "--reason", "x")
+    for target, said in (("1.0", "still waiting; cancel them first"), ("1.2", "already failed")):
+        code, out, _ = home.run("force", target, "failed", "--reason", "x")
+        assert (code, said in out) == (3, True)
     assert "1.2: force requested" in home.out("force", "1.2", "completed", "--reason", "x")
     for state in (State.KILLED, State.FAILED_FROZEN, State.NEW):
         home.move(1, state)
-        said = home.out("force", "1.1", "completed", "--reason", "x")
-        assert f"1.1: {state.value}; force changes nothing" in said
+        code, said, _ = home.run("force", "1.1", "completed", "--reason", "x")
+        assert (code, f"1.1: {state.value}; force changes nothing" in said) == (3, True)
 
 
 def test_what_can_never_run_is_explained(home):
@@ -306,7 +307,8 @@ def test_what_can_never_run_is_explained(home):
 def test_a_local_job_of_events_is_copied(home):
     home.add(size=2, job_type="pythia_monte_carlo", events=500)
     copy = json.loads(home.out("copy", "1.1"))
-    assert copy == {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
+    asked = {"job_type": "pythia_monte_carlo", "events": 250, "events_per_job": 250}
+    assert copy == {**asked, "came_from": "1.1"}
 
 
 def test_events_are_cut_into_pieces_of_about_equal_sizes_where_that_is_asked_for(world):

@@ -51,6 +51,8 @@ def test_a_document_shows_the_record_of_its_grid_job(store):
         "step": "active",
         "status": "submitted",
         "herd": "single",
+        "MasterJobId": "12",
+        "JobSplitType": "Single",
         "witness": "keeper",
         "seen": NOON,
         "age_s": "0.0",

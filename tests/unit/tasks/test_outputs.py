@@ -524,7 +524,7 @@ def test_who_may_read_or_execute_an_output_may_so_its_copy(ground, store):
         ground.begin()
         ground.end()
         for n, path in enumerate(sorted(ground.site.work.glob("**/*.dat"))):
-            path.chmod((0o4775, 0o666, 0o100)[n] if n < 3 else 0o640)
+            path.chmod((0o4775, 0o666, 0o500)[n] if n < 3 else 0o640)
         ground.until(lambda: ground.task().state is TaskState.FINISHED)
     finally:
         os.umask(before)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from jim.doors.intake import prepare
@@ -9,6 +12,7 @@ from jim.errors import BadRequest
 from jim.request import handler_of
 from jim.site.file import Site
 from jim.site.settings import Batch, Payload
+from jim.work import program
 from jim.work.program import missing_program
 
 NOWHERE = "lies neither beside the request nor in a directory of PATH"
@@ -50,6 +54,37 @@ def test_a_program_on_path_comes_before_a_file_of_its_name(beside):
     assert checked(beside, "known")["inputs"] is None
     (beside / "known").chmod(0o755)
     assert checked(beside, "./known")["inputs"] == [str(beside / "known")]
+
+
+@pytest.fixture
+def of_another(beside, monkeypatch):
+    """A directory as /tmp, in which another account has put a program, whose name is not on PATH."""
+    beside.chmod(0o1777)
+    monkeypatch.setattr(os, "geteuid", lambda: beside.stat().st_uid + 4711)
+    monkeypatch.setattr(program, "ROOT", beside.stat().st_uid + 4712)
+    return beside
+
+
+def test_no_program_that_a_stranger_has_put_beside_the_request_is_sent_by_its_bare_name(of_another):
+    with pytest.raises(BadRequest, match=r"ok.sh belongs to another account, .*: name it ./ok.sh if you trust it"):
+        checked(of_another, "ok.sh")
+    assert checked(of_another, "./ok.sh")["inputs"] == [str(of_another / "ok.sh")]
+    of_another.chmod(0o775)
+    assert checked(of_another, "ok.sh")["inputs"] == [str(of_another / "ok.sh")]
+
+
+def test_no_link_of_a_stranger_to_a_program_of_one_s_own_is_followed_by_its_bare_name(of_another, monkeypatch):
+    monkeypatch.setattr(program, "ROOT", of_another.stat().st_uid)
+    (of_another / "link").symlink_to("ok.sh")
+    assert checked(of_another, "link")["inputs"] == [str(of_another / "link")]
+    seen = Path.lstat
+    monkeypatch.setattr(Path, "lstat", lambda path: _of(seen(path), 4713) if path.name == "link" else seen(path))
+    with pytest.raises(BadRequest, match="link belongs to another account"):
+        checked(of_another, "link")
+
+
+def _of(about, uid):
+    return os.stat_result([*about[:4], uid, *about[5:10]])
 
 
 def test_a_directory_or_a_file_that_cannot_be_executed_is_no_program(beside):

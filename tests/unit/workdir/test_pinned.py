@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from errno import EACCES, ENOTDIR
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,27 @@ def test_a_link_gets_no_script_and_the_next_attempt_waits(world, grid, link, pla
         world.run_all(each)
     assert [world.state(each) for each in (grid, other)] == [State.COMPLETED, State.COMPLETED]
     assert len(world.batch.ledger) == 3
+
+
+@pytest.mark.parametrize("error", [NotADirectoryError(ENOTDIR, "x"), PermissionError(EACCES, "x")])
+def test_what_a_payload_does_to_the_directory_of_its_grid_job_holds_up_no_other(world, grid, error, monkeypatch):
+    """It is a file now, or nobody may enter it."""
+    real = handing_over.prepare_submission
+
+    def prepare(directory, *words, **more):
+        if directory.parent.name == str(grid):
+            raise error
+        return real(directory, *words, **more)
+
+    monkeypatch.setattr(handing_over, "prepare_submission", prepare)
+    _end_badly(world)
+    world.until(lambda: world.store.submission(grid, 2), seconds=1.0)
+    world.go(20, 30.0)
+    assert (world.keeper.written.failures, world.store.submission(grid, 2).state) == (0, SubmissionState.INTENDED)
+    world.submit(1, "k2")
+    world.until(lambda: len(world.batch.tasks) == 2, seconds=0.1)
+    monkeypatch.undo()
+    world.until(lambda: len(world.batch.tasks) == 3, seconds=60.0)
 
 
 def _end_badly(world):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
+import tracemalloc
+from contextlib import suppress
 
 import pytest
 
 from jim.errors import JimError
-from jim.workdir.tar import Tar, _header, may_be, stemmed
+from jim.workdir.tar import Tar, _header, headers, may_be, stemmed
 
 
 def test_what_is_written_is_a_tar_that_others_read():
@@ -103,3 +106,58 @@ def test_a_tar_of_nothing_is_whole():
 def test_an_output_is_found_under_its_name_with_a_stem(member, is_it):
     assert may_be(member, "1.17/hist.root", 17) is is_it
     assert may_be(stemmed("1.17/a.b/c(.tar.gz", "x_0017"), "1.17/a.b/c(.tar.gz", 17)
+
+
+def written(*members):
+    out = io.BytesIO()
+    tar = Tar(out)
+    for name, content in members:
+        tar.add(name, len(content), [content])
+    tar.end()
+    out.seek(0)
+    return out
+
+
+def test_headers_tell_where_each_member_is_and_where_the_next_one_begins():
+    tar = written(("1.0/a", b"abc"), ("x" * 300, b"d" * 600))
+    (first, then), (second, end) = headers(tar)
+    assert (first.name, first.size, first.offset_data, then) == ("1.0/a", 3, 512, 1024)
+    assert (second.name, second.size, end) == ("x" * 300, 600, second.offset_data + 1024)
+    tar.seek(then)
+    assert [each.name for each, _ in headers(tar)] == ["x" * 300]
+
+
+def odd(kind, size=0, content=b"", pax=None):
+    member = tarfile.TarInfo("1.0/a")
+    member.type, member.size, member.pax_headers = kind, size, pax or {}
+    return member.tobuf(tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
+
+
+MANY = 8 * 1024**3
+
+
+@pytest.mark.parametrize(
+    "tar",
+    [
+        odd(tarfile.GNUTYPE_LONGNAME, MANY),
+        odd(tarfile.XHDTYPE, MANY),
+        odd(tarfile.XGLTYPE, MANY),
+        odd(tarfile.XHDTYPE, 12, b"9 size=-99\n") + odd(tarfile.REGTYPE),
+        odd(tarfile.REGTYPE, -512) + odd(tarfile.REGTYPE),
+        odd(tarfile.REGTYPE, pax={"GNU.sparse.map": "x,y", "GNU.sparse.size": "1"}),
+        odd(tarfile.XHDTYPE, 12, b"11 comment=\n") * 2000,
+        b"no tar at all",
+    ],
+    ids=["name", "header", "global header", "size of pax", "size", "map", "headers in a row", "no tar"],
+)
+def test_what_a_payload_may_put_in_the_place_of_a_tar_costs_no_memory_and_no_time(tar, tmp_path):
+    (tmp_path / "tar").write_bytes(tar)
+    os.truncate(tmp_path / "tar", max(len(tar), 2 * MANY))  # it takes no room
+    with (tmp_path / "tar").open("rb") as file:
+        tracemalloc.start()
+        try:
+            with suppress(tarfile.TarError):
+                assert len(list(headers(file))) < 3
+            assert tracemalloc.get_traced_memory()[1] < 8 * 1024**2
+        finally:
+            tracemalloc.stop()

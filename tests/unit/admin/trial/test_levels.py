@@ -100,8 +100,8 @@ def in_vain(shared):
     "level",
     [
         pytest.param(levels.batch, id="batch"),
-        pytest.param(levels.roundtrip, id="roundtrip"),
         # They wait for their outcome as the first one does.
+        pytest.param(levels.roundtrip, id="roundtrip", marks=pytest.mark.torture),
         pytest.param(levels.array, id="array", marks=pytest.mark.torture),
         pytest.param(partial(levels.load, pieces=3), id="load", marks=pytest.mark.torture),
         pytest.param(glitch.glitch, id="glitch"),
@@ -125,6 +125,7 @@ def test_what_can_never_start_is_not_waited_for(in_vain, level, monkeypatch):
             assert key in each.todo
 
 
+@pytest.mark.torture
 def test_while_jobs_go_through_a_limit_begins_anew(tried, site, monkeypatch):
     monkeypatch.setattr(trial_site, "PATIENCE_SECONDS", 1.0)
     change(tried, "slots = 8", "slots = 1")
