@@ -21,7 +21,8 @@ from jim.jobs import Attempt, GridJob, LocalJob, whole_reason
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
 from jim.plugins import foreign
-from jim.request import check_again, handler_of
+from jim.request import handler_of
+from jim.request.changed import check_again
 from jim.site.avoid import HOST
 from jim.work.sizing import check_limits
 

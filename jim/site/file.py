@@ -178,11 +178,10 @@ def _parsed(file: Path, content: bytes) -> tuple[str, dict[str, Any]]:
     except RecursionError as error:
         raise BadSite(f"{file}: nested too deeply") from error
     except ValueError as error:
-        reason = in_words(error)
-        line = re.search(r"\bline (\d+)", reason)
+        line = re.search(r"\bline (\d+)", in_words(error))  # a sentence of Python's
         if line and (twice := begun_twice(text, int(line[1]))):
             raise BadSite(f"{file}:{line[1]}: {twice}") from error
-        raise BadSite(f"{file}: {reason}") from error
+        raise BadSite(f"{file}: {in_words(error)}") from error
 
 
 def _owners(state: Path, *, managed: bool) -> set[int]:

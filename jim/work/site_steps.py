@@ -15,7 +15,7 @@ from jim.errors import BadRequest, JimError
 from jim.handlers.base import Handler
 from jim.model import Piece
 from jim.plugins import foreign, function
-from jim.request import check_again, is_looked_up
+from jim.request.changed import check_again, is_looked_up
 from jim.site.rules import SPLIT
 from jim.work.own_values import checked, may_differ
 

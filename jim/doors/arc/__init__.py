@@ -22,8 +22,7 @@ LONGEST_REASON, PROGRESS_SECONDS = 500, 30.0  # A-REX asks once a minute
 class Arc(OwnLanguage):
     """Answers for JIM's own scripts: a word, and of what has ended its exit code and reason; below it, the progress."""
 
-    resumes = True
-    takes_cancelled = True  # arcget brings what is in the session directory
+    resumes = takes_cancelled = True  # arcget brings what is in the session directory
     progress_seconds = PROGRESS_SECONDS
     usage: Mapping[str, str] = {
         "submit": "usage: submit FILE (the grami file of a job of A-REX)",
