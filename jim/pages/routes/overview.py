@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask, g
 
+from jim.jobs import GridJob
 from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
@@ -66,10 +68,15 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         waits=waits,
         newest=newest,
         hour=history.last_hour(view),
-        tallies=view.store.tallies([job.id for job in (*trouble, *newest.rows)]),
-        names=names_of(view, (*trouble, *newest.rows)) if g.role is not Role.SEE else {},
+        **_beside(view, (*trouble, *newest.rows)),
         days=TROUBLE_DAYS,
     )
+
+
+def _beside(view: View, jobs: Sequence[GridJob]) -> dict[str, Any]:
+    """Return what stands beside grid jobs: their counts, and for whoever may see requests their names."""
+    names = names_of(view, jobs) if g.role is not Role.SEE else {}
+    return {"tallies": view.store.tallies([job.id for job in jobs]), "names": names}
 
 
 def _tasks(view: View, since: str) -> TasksSeen:

@@ -26,6 +26,7 @@ def scraped(person: Person) -> dict[tuple[str, ...], float]:
 def test_states_steps_and_ages_are_those_of_the_store(ground: Ground, person: Person) -> None:
     large(ground, 1, 200)
     ground.add(2, 3, 60)
+    ground.beat(ago=3)
     ground.store.set_fact("seen", text(ground.now - 90))
     found = scraped(person)
     counts = {state: ground.store.counts(1).get(state, 0) for state in State}
