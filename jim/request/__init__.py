@@ -6,7 +6,7 @@ import errno
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -178,16 +178,6 @@ def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False)
     with foreign(f"job type {attributes['job_type']}"):
         handler.check(checked)
     return handler, checked | {name: attributes[name] for name in later} | of_task
-
-
-def check_again(stored: Mapping[str, Any], changed: dict[str, Any], own: str = "") -> tuple[Handler, dict[str, Any]]:
-    """Check a changed request; it may have the files that the catalogue has added to the stored one."""
-    return check(changed, own, looked_up=is_looked_up(stored))
-
-
-def is_looked_up(stored: Mapping[str, Any]) -> bool:
-    """Tell whether a stored request has the files of its dataset: only the catalogue gives it both."""
-    return bool(stored.get("dataset") and stored.get("input_files"))
 
 
 def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:
