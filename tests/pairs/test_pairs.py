@@ -17,7 +17,7 @@ from tests.pairs.scene import Scene, ledger_faults
 SITES = cover(features.OF_SITES, lambda _: False)
 PLAIN = {name: levels[0] for name, levels in features.OF_SITES.items()}
 RICH = {name: levels[-1] for name, levels in features.OF_SITES.items()} | {"steps": "around"}
-QUICK = 6
+QUICK = 5
 
 
 @cache
