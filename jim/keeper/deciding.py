@@ -21,10 +21,9 @@ from jim.jobs import Attempt, GridJob, LocalJob, whole_reason
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
 from jim.plugins import foreign
-from jim.request import handler_of
-from jim.request.changed import check_again
+from jim.request import check, handler_of
 from jim.site.avoid import HOST
-from jim.work.sizing import check_limits
+from jim.work.sizing import check_limits, is_looked_up
 
 # A refusal in words that no adapter knows, not even as a lost answer, with no job accepted. After so many refusals,
 # which take three quarters of an hour, JIM takes the refusal as final.
@@ -132,7 +131,11 @@ def _wrong_change(keeper: Keeper, grid_job: GridJob, change: Mapping[str, Any]) 
         if fixed := sorted(AS_A_WHOLE & new.keys()):
             raise BadRequest("the same for all local jobs of a grid job", fixed[0])
         with foreign("its change"):
-            handler, checked = check_again(grid_job.request, {**grid_job.request, **new}, keeper.site.site.handlers)
+            handler, checked = check(
+                {**grid_job.request, **new},
+                keeper.site.site.handlers,
+                looked_up=is_looked_up(grid_job.request),
+            )
             check_limits(handler.resources(checked), keeper.site)
     except (JimError, OSError) as error:
         return str(error)

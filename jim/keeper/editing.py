@@ -14,8 +14,7 @@ from jim.handlers.base import COMMON, Attribute, Handler, has_variable
 from jim.jobs import GridJob, public
 from jim.keeper.keeper import Keeper
 from jim.model import State
-from jim.request import KIND_NAMES, declarations, handler_of
-from jim.request.changed import check_again
+from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
 from jim.site.realm import with_files
 from jim.statusdb.contract import Store
@@ -85,7 +84,7 @@ def _refuse_variables(job: GridJob, changes: Changes) -> None:
 
 def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
     """Check the changed request as if it were handed in."""
-    handler, new = check_again(job.request, {**job.request, **wanted}, site.site.handlers)
+    handler, new = check({**job.request, **wanted}, site.site.handlers, looked_up=sizing.is_looked_up(job.request))
     sizing.check_limits(handler.resources(new), site)
     for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
         credentials.usable(kind, path, credentials.now())

@@ -15,9 +15,10 @@ from jim.errors import BadRequest, JimError
 from jim.handlers.base import Handler
 from jim.model import Piece
 from jim.plugins import foreign, function
-from jim.request.changed import check_again, is_looked_up
+from jim.request import check
 from jim.site.rules import SPLIT
 from jim.work.own_values import checked, may_differ
+from jim.work.sizing import is_looked_up
 
 Request = Mapping[str, Any]
 Step = Callable[[dict[str, Any]], Request]
@@ -47,7 +48,7 @@ def take(request: Request, names: tuple[str, ...], own: str) -> Request:
     """Pass a checked request through these steps; check the result of each step."""
     for name in names:
         try:
-            _, taken = check_again(request, _called(name, request, own), own)
+            _, taken = check(_called(name, request, own), own, looked_up=is_looked_up(request))
         except BadRequest as error:
             raise BadRequest(f"step {name}: {error}") from error
         for kept in KEPT:

@@ -93,6 +93,11 @@ def left_to_catalogue(request: Mapping[str, Any]) -> str:
     return ""
 
 
+def is_looked_up(stored: Mapping[str, Any]) -> bool:
+    """Tell whether a stored request has the files of its dataset: only the catalogue gives it both."""
+    return bool(stored.get("dataset") and stored.get("input_files"))
+
+
 def _events_per_job(
     handler: Handler, request: Mapping[str, Any], site: Site, per_event: float | None, whose: str
 ) -> tuple[int, str]:

@@ -152,6 +152,13 @@ def pieces(row: Row) -> list[str]:
     return list(every[:1] if row["test"] == "yes" else every)
 
 
+def pieces_again(row: Row) -> list[str]:
+    """Return the words of each piece that the request of a people's verb after the end makes of the first piece."""
+    if row["after"] == "recover" and row["work"] in ("2", "EvenFiles"):  # again so many local jobs, if it can
+        return [A] if row["test"] == "yes" else [A, B]
+    return pieces(row)[:1]
+
+
 def first_ends(row: Row) -> str:
     """Return how the first attempts of each local job end: 3: exit 3, r: recoverable, w: after the warning."""
     asked = (("retry", "rule", "3"), ("recovery", "yes", "r"), ("time", "warned", "w"))

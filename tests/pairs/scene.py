@@ -286,7 +286,7 @@ class Scene:
             return [f"refused: {again}"]
         if not FINAL.search(told := self.answer(again.number)):
             return [f"never ended: {told!r}"]
-        return ledger_faults(row, lines, features.pieces(row)[:1])
+        return ledger_faults(row, lines, features.pieces_again(row))
 
     def _place_faults(self, row: Row, name: str, number: int) -> list[str]:
         """Return what is wrong with stdout and stderr, where gatekeepers take them from."""

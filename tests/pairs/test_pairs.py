@@ -17,7 +17,7 @@ from tests.pairs.scene import Scene, ledger_faults
 SITES = cover(features.OF_SITES, lambda _: False)
 PLAIN = {name: levels[0] for name, levels in features.OF_SITES.items()}
 RICH = {name: levels[-1] for name, levels in features.OF_SITES.items()} | {"steps": "around"}
-QUICK = 6
+QUICK = 5
 
 
 @cache
@@ -68,7 +68,7 @@ def test_what_the_payloads_write_down_is_judged(change, fault) -> None:
 def test_the_richest_pairs_of_features(tmp_path: Path) -> None:
     rows = cover(features.FACTORS, features.excluded, [RICH], QUICK)
     assert frozenset({("steps", "around"), ("input", "dataset")}) in {pair for row in rows for pair in pairs_of(row)}
-    run(tmp_path, RICH, rows)
+    run(tmp_path, RICH, [row | {"after": "none"} for row in rows])  # what comes after takes as long again
 
 
 @pytest.mark.torture

@@ -125,7 +125,9 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     if grami.get("stdin", "") not in ("", os.devnull):
         found["stdin"] = str(session / grami["stdin"])
     if "executable" in declarations(handler_of(job_type, own)):
-        found |= _called(executable, arguments)
+        if executable.startswith("$"):
+            raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
+        found |= {"executable": executable, "arguments": arguments}
     else:  # a job description must name one
         files = [name for name in files if name != executable.removeprefix("./")]
     # A file in a directory brings that directory, because JIM sends each input along under its last name.
@@ -134,12 +136,6 @@ def _program(grami: Grami, job_type: str, own: str) -> dict[str, Any]:
     if job_type == ONE_PROGRAM and (outputs := list(_asked(grami))):
         found["outputs"] = ["*", ".*"] if EVERYTHING in outputs else [*map(literally, outputs)]
     return found
-
-
-def _called(executable: str, arguments: list[str]) -> dict[str, Any]:
-    if executable.startswith("$"):
-        raise BadRequest(f"{executable[:80]!r}: no runtime environment sets variables here", "executable")
-    return {"executable": executable, "arguments": arguments}
 
 
 def _asked(grami: Grami) -> Iterator[str]:
