@@ -177,7 +177,6 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     if checked["test"] == "yes":
         checked = sizing.of_test(checked)
     hold_files(checked, file, site, realm)
-    _require_program(handler, checked, site)
     # The check of a job type may also fail in arithmetic, which means no.
     of_the_type = f"job type {checked['job_type']}"
     with foreign(of_the_type):
@@ -197,6 +196,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
     with foreign(of_the_type):
         sizing.check_limits(handler.resources(sample), site, size)
     commands.try_first(handler, sample, size)
+    _require_program(handler, checked, site)
     return handler, checked, size
 
 

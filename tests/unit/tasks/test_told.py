@@ -32,7 +32,9 @@ def told(ground: Ground, name: str = "t") -> dict[str, str]:
 
 def hindered(ground: Ground, name: str) -> list[str]:
     counts = ground.counts("items", name), ground.counts("pieces", name)
-    return [each.words for each in task_hindrances.hindrances(view_of(ground), ground.task(name), *counts)]
+    view = view_of(ground)
+    disks = task_hindrances.without_room(view)
+    return [each.words for each in task_hindrances.hindrances(view, ground.task(name), *counts, disks)]
 
 
 def test_a_wave_that_a_pause_has_ended_was_killed(ground):
