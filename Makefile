@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # Tests start thousands of Pythons, which are to find what is compiled; and they mostly wait: more at once than cores.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST := $(BIN)/python -m pytest -q -n 4 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-tasks test browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
