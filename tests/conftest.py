@@ -37,6 +37,17 @@ def is_good_for_tests(place):
     return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
 
 
+COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # fixtures that need a C compiler
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items):
+    """Mark what is skipped where there is no compiler, so that it can be run elsewhere."""
+    for item in items:
+        if COMPILED.intersection(item.fixturenames):
+            item.add_marker(pytest.mark.compiled)
+
+
 # What is collected stays: to look for garbage in it, again and again, takes a third of the time of collecting it.
 gc.disable()
 
