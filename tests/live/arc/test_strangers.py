@@ -33,6 +33,7 @@ def test_no_file_of_the_account_is_read_for_a_grid_user(ce, key):
     assert ce.jobs() == before
 
 
+@pytest.mark.long
 def test_a_file_of_the_session_directory_is_sent(ce):
     place = ce.directory()
     (place / "given").write_text("input\n")

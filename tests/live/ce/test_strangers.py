@@ -51,7 +51,7 @@ def test_spooled_files_and_a_spooled_token_reach_the_payload(ce, elsewhere):
         pytest.param({"environment": '"JIM_INPUTS={home}/.ssh/id"'}, marks=pytest.mark.long),
         pytest.param({"environment": '"JIM_STDIN={home}/.ssh/id"'}, marks=pytest.mark.long),
         pytest.param({"_remote_JIM_token": '"{home}/.ssh/id"', "universe": "grid"}, marks=pytest.mark.long),
-        {"output": "{state}/answers/1", "universe": "grid"},
+        pytest.param({"output": "{state}/answers/1", "universe": "grid"}, marks=pytest.mark.long),
     ],
     ids=["BEARER_TOKEN_FILE", "JIM_INPUTS", "JIM_STDIN", "an attribute", "an output"],
 )
