@@ -104,10 +104,9 @@ def test_links_are_made_late(place):
 # A server that is away for longer than three touches, while listings show no job
 
 
-@pytest.mark.parametrize("soft", [0, pytest.param(1, marks=LONG)], ids=["hard", "soft"])
-@pytest.mark.parametrize(
-    "later", [0, pytest.param(20, marks=LONG)], ids=["both come back", "the node comes back later"]
-)
+@LONG
+@pytest.mark.parametrize("soft", [0, 1], ids=["hard", "soft"])
+@pytest.mark.parametrize("later", [0, 20], ids=["both come back", "the node comes back later"])
 def test_the_server_is_away(place, soft, later):
     place.submit(8, body=GO)
     place.start_keeper()
