@@ -144,7 +144,9 @@ def test_strace_is_what_fails_a_call(tmp_path: Path) -> None:
     """The adversary itself."""
     file = tmp_path / "file"
     file.write_text("x")
-    ((name, before), *_) = faults([("openat", 1)])
-    assert name == "openat 1: error=EIO"
-    failed = subprocess.run([*before, "cat", str(file)], capture_output=True, text=True, check=False)
-    assert failed.returncode != 0
+    codes = {}
+    for number in range(1, 9):  # libraries come first, and the dynamic linker may do without its cache
+        ((name, before), *_) = faults([("openat", number)])
+        assert name == f"openat {number}: error=EIO"
+        codes[number] = subprocess.run([*before, "cat", str(file)], capture_output=True, check=False).returncode
+    assert {0, 1} <= set(codes.values())

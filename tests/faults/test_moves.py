@@ -16,10 +16,10 @@ NODE_DIES = '[ "$JIM_LOCAL_JOB $JIM_ATTEMPT" != "0 1" ] || kill -9 0'
 ANSWER_LOST = 'once || exec "$@"; "$@" >/dev/null; exit 1'
 # but these: nothing is wished, nothing is old or to be renewed, no clock jumps, GRAM is told of nothing; what is sent
 # is sent where room is shared; a wrapper that starts early tells what would be looked up; the local batch system
-# proves a death, so nothing has to be given up; every local job can start; no publication has a grammar, and
-# there is no task.
+# proves a death, so nothing has to be given up; every local job can start; no publication has a grammar, there is no
+# task, and no local job fails in the end.
 IDLE = {"follow_clock", "Fulfilling", "Aging", "Renewing", "renew", "tell", "Sending", "look_up", "end"}
-IDLE |= {"InVain", "Validating", "Tasks"}
+IDLE |= {"InVain", "Validating", "Tasks", "WhyFailed"}
 
 
 def rough(place, name: str):

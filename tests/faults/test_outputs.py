@@ -106,7 +106,7 @@ def test_a_grid_job_whose_outputs_are_spoilt_can_be_cancelled(place):
         job = store.grid_job(1)
         assert store.counts(1) == {State.FAILED: 1, State.COMPLETED: 1}
     assert job.outcome == "failed"
-    said = "cancelled: 1 of 2 local jobs failed: outputs do not match the exit record: out.txt: other content than when"
+    said = "cancelled: 1 of 2 local jobs failed: outputs were lost or changed after they were verified: out.txt"
     assert job.reason.startswith(said)
     with tarfile.open(job.result["tar"]) as tar:
         names = [each for each in tar.getnames() if each.endswith("out.txt")]
