@@ -144,10 +144,9 @@ def test_strace_is_what_fails_a_call(tmp_path: Path) -> None:
     """The adversary itself."""
     file = tmp_path / "file"
     file.write_text("x")
-    codes = {}
-    for number in range(1, 20):  # libraries come first, and the dynamic linker may do without its cache
+    codes, calm = set(), {**os.environ, "LC_ALL": "C"}  # without files of a locale
+    for number in range(1, 9):  # libraries come first, and the dynamic linker may do without its cache
         ((name, before), *_) = faults([("openat", number)])
         assert name == f"openat {number}: error=EIO"
-        words = [*before, "env", "-i", "LC_ALL=C", "cat", str(file)]
-        codes[number] = subprocess.run(words, capture_output=True, check=False).returncode
-    assert {0, 1} <= set(codes.values())
+        codes.add(subprocess.run([*before, "cat", str(file)], env=calm, capture_output=True, check=False).returncode)
+    assert codes >= {0, 1}
