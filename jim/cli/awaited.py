@@ -21,16 +21,16 @@ HELP = "wait until the keeper has taken this, and tell what became of it"
 
 def until_taken(state: Path, files: Sequence[Path]) -> None:
     """Wait until the keeper has taken wishes; start one if none is at work, and say so if that is of no use."""
-    woken, told = time.monotonic(), False
+    woken, has_warned = time.monotonic(), False
     while any(file.exists() for file in files):
         time.sleep(LOOK_SECONDS)
         if time.monotonic() - woken > FRESH_SECONDS:
             run_grid_job.wake(state)
             woken = time.monotonic()
             heart = look().heart()
-            if not (heart.beats or told):
+            if not (heart.beats or has_warned):
                 say(heart.missing(), stream=sys.stderr)
-                told = True
+                has_warned = True
 
 
 def last_line(store: Store, grid: int) -> int:
@@ -59,7 +59,8 @@ def what_became_of_task(store: Store, name: str, verb: str, above: int) -> tuple
 
 
 def _read(lines: Iterable[tuple[str, str]], verb: str) -> tuple[bool, str]:
-    told = {what: reason for what, reason in lines if what in (verb, f"{verb} changes nothing")}
-    if f"{verb} changes nothing" in told:
-        return False, f"{verb} changes nothing: {told[f'{verb} changes nothing']}"
-    return True, told.get(verb) or f"{verb} is done"
+    vain = f"{verb} changes nothing"
+    reasons = {what: reason for what, reason in lines if what in (verb, vain)}
+    if vain in reasons:
+        return False, f"{vain}: {reasons[vain]}"
+    return True, reasons.get(verb) or f"{verb} is done"

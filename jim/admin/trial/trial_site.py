@@ -191,7 +191,7 @@ class TrialSite:
         Jobs may wait long in a busy queue; a batch system without a good answer gets less time.
         """
         limit = max(limit, self.patience)
-        began = moved = heard = told = time.monotonic()
+        began = moved = heard = progress_at = time.monotonic()
         progress = self._progress()
         furthest = _distance(progress)
         while not true():
@@ -204,9 +204,9 @@ class TrialSite:
                 moved, furthest = now, _distance(progress)
             if now > min(moved + limit, heard + self.patience):
                 return False
-            if now > told + TELL_SECONDS:
+            if now > progress_at + TELL_SECONDS:
                 self._waits(self._waiting(now - began))
-                told = now
+                progress_at = now
         return True
 
     def _waiting(self, seconds: float) -> str:
