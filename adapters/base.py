@@ -139,6 +139,14 @@ class Adapter(ABC):
         A failed or unreadable listing raises, and proves nothing.
         """
 
+    def waits_command(self) -> list[str] | None:
+        """Build the command that tells why jobs wait; None if the listing tells it, or nothing does."""
+        return None
+
+    def parse_waits(self, answer: Answer) -> Mapping[str, str]:
+        """Read the batch system's own words for why jobs wait, by batch id; those under "" hold for all others."""
+        return {}
+
     @property
     def most_asked(self) -> int:
         """How many ids one history command gets: it must answer within the time limit of a command."""

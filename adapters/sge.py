@@ -16,6 +16,7 @@ from functools import cache
 from xml.parsers import expat
 
 from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter, by_id, option
+from jim.adapters.listings import scheduler_messages
 from jim.adapters.messages import sge as messages
 from jim.errors import Unclear
 from jim.model import Answer, Batch, Ids, Listing, Observation, Resources, State
@@ -111,6 +112,15 @@ class Sge(DeclaredAdapter):
             expat.ParserCreate().Parse(text, True)
             return dict(_listed(dict(FIELD.findall(job))) for job in text.split("<job_list")[1:])
         except (expat.ExpatError, KeyError, ValueError) as error:
+            raise Unclear(answer.facts()) from error
+
+    def waits_command(self) -> list[str]:
+        return [*self.commands["query"], "-xml", "-j"]  # without an id: the scheduler's words about all jobs
+
+    def parse_waits(self, answer: Answer) -> Mapping[str, str]:
+        try:
+            return scheduler_messages.read(self.output(answer))
+        except ValueError as error:
             raise Unclear(answer.facts()) from error
 
     def names(self, ids: Ids) -> list[str]:

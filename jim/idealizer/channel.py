@@ -7,8 +7,9 @@ nothing else does. Several threads may run commands at once.
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from jim.clock import Clock
 from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
 from jim.idealizer.health import Health, history
 from jim.idealizer.starts import Starts
-from jim.model import Answer, Batch, Kind, Listing, Observation
+from jim.model import Answer, Batch, Kind, Listing, Observation, State
 from jim.plugins import foreign
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from jim.adapters.capacity import Capacity
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+WAITS_SECONDS = 10.0  # nothing is done with why jobs wait, so nothing waits long for it
 IDS_AT_ONCE = 1000  # the kernel limits an argument list, and a single argument to 128 KiB
 Ids = Sequence[tuple[str, int]]  # batch ids, each with an index
 
@@ -68,6 +71,25 @@ class Channel:
         """List all jobs in the queue."""
         with _heard(self.health):
             return self._read(self.adapter.parse_query, self._run(self.adapter.query_command()))
+
+    def with_waits(self, listing: Listing) -> Listing:
+        """Add why jobs wait, where a command of its own tells it. What it cannot tell stays out, and harms nothing."""
+        words = self._waits() if any(seen.state is State.SUBMITTED for seen in listing.values()) else {}
+        others = words.get("", "")
+        waits = {key: seen.waits or words.get(key[0], others) for key, seen in listing.items()} if words else {}
+        return {key: seen._replace(waits=waits[key]) for key, seen in listing.items()} if waits else listing
+
+    def _waits(self) -> Mapping[str, str]:
+        try:
+            with foreign("its adapter cannot ask why jobs wait"):
+                command = self.adapter.waits_command()
+            if command is None:
+                return {}
+            answer = self.programs.run(command, limit=min(self._limit, WAITS_SECONDS))
+            return self._read(self.adapter.parse_waits, answer)
+        except (JimError, OSError) as error:
+            log.info("why jobs wait is not known now: %s", error)
+            return {}
 
     def answers(self) -> bool:
         """Tell whether the batch system answers at all."""

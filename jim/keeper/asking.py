@@ -129,7 +129,8 @@ def _ask(keeper: Keeper) -> Compared:
         compared.shown = shown(listing, keeper.adapter.name_length)
         compared.unseen = unseen(compared, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
-        compared.new_words = store.new_queue_words(queue_words.grouped(listing, live, keeper.adapter.name_length))
+        words = queue_words.grouped(keeper.channel.with_waits(listing), live, keeper.adapter.name_length)
+        compared.new_words = store.new_queue_words(words)
         if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
             compared.leftovers, compared.lingering = _leftovers(keeper, store, listing, live)
     if compared.missing and not compared.proves_absence:

@@ -47,3 +47,20 @@ def test_htcondor_says_why_jobs_wait(lab, make_site):
     finally:
         site.jim("cancel", str(job))
         site.close()
+
+
+def test_grid_engine_says_why_jobs_wait(lab, make_site):
+    lab("sge")
+    site = make_site("sge")
+    operator("qmod", "-d", "all.q")
+    try:
+        job = site.submit(2)
+        site.wake()
+        words = until(lambda: json.loads(site.jim("show", "--json", str(job)))["queue"], "the scheduler has looked")
+        ((told, count),) = [(each["words"], each["count"]) for each in words]
+        assert "dropped because it is disabled" in told, told
+        assert count == 2
+    finally:
+        site.jim("cancel", str(job))
+        operator("qmod", "-e", "all.q")
+        site.close()

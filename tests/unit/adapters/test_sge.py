@@ -285,3 +285,59 @@ def not_run(words, before=""):
 def test_each_message_is_sorted_by_what_it_means(err, kind):
     assert type(ADAPTED.trouble(answer("", err, 1))) is kind
     assert kind is not Unclear or ADAPTED.says(ADAPTED.unclear, err)
+
+
+# Why jobs wait
+
+
+def test_why_jobs_wait_is_asked_of_the_scheduler_once_for_all_jobs():
+    assert ADAPTED.waits_command() == f"{PROGRAMS}/qstat -xml -j".split()
+
+
+def test_a_job_waits_for_what_is_said_of_it_and_else_for_what_is_said_of_all():
+    assert ADAPTED.parse_waits(answer((CAPTURED / "waits-full.xml").read_text())) == {
+        "": 'queue instance "all.q@vm" dropped because it is full; All queues dropped because of overload or full',
+        "7": "Job dropped because of job dependencies",
+    }
+    no_host = "Jobs can not run because no host can satisfy the resource requirements"
+    assert ADAPTED.parse_waits(answer((CAPTURED / "waits-never.xml").read_text())) == {
+        "8": "Jobs can not run because available slots combined under PE are not in range of job",
+        "9": "Jobs can not run because execution time not reached",
+        "10": no_host,
+        "11": no_host,
+    }
+
+
+def messages(*said):
+    """Return the words that hold for all jobs, as qstat prints them: numbers and texts."""
+    each = (
+        f"<element><MES_message_number>{n}</MES_message_number><MES_message>{words}</MES_message></element>"
+        for n, words in said
+    )
+    return f"<?xml version='1.0'?><message><SME_global_message_list>{''.join(each)}</SME_global_message_list></message>"
+
+
+def test_queues_that_are_left_out_for_one_reason_are_told_once():
+    full = [(37, f"queue instance &quot;all.q@n{n}&quot; dropped because it is full") for n in range(200)]
+    told = messages(*full, (39, "queue instance &quot;x&quot; dropped because it is disabled"), (28, "All &amp; each"))
+    assert ADAPTED.parse_waits(answer(told)) == {
+        "": "queue instance … dropped because it is full (200 times); "
+        'queue instance "x" dropped because it is disabled; All & each'
+    }
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [(83, "(Collecting of scheduler job information is turned off)"), (90, "There are no messages available")],
+)
+def test_a_scheduler_without_words_says_nothing(nothing):
+    assert ADAPTED.parse_waits(answer(messages(nothing))) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "error: unable to contact qmaster", "<?xml version='1.0'?><!DOCTYPE x><message></message>", messages()[:-3]],
+)
+def test_what_is_no_whole_answer_tells_nothing(text):
+    with pytest.raises(Unclear):
+        ADAPTED.parse_waits(answer(text))

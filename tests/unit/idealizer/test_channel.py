@@ -6,7 +6,7 @@ import pytest
 
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear
 from jim.idealizer.channel import Channel
-from jim.model import Answer, Batch, Resources, State
+from jim.model import Answer, Batch, Observation, Resources, State
 from tests.stand_ins import Answers, Instead, StandInBatch, StandInClock
 
 
@@ -171,3 +171,47 @@ def test_a_question_that_is_refused_is_no_answer(channel, monkeypatch, ask, erro
         channel.history(["1"]) if ask == "history" else ASKED[ask](channel)
     health = channel.past if ask == "history" else channel.health
     assert (health.failures, bool(health.trouble)) == (1, True)
+
+
+@pytest.fixture
+def asked(channel, monkeypatch):
+    """Let the batch system have a command for why jobs wait; return its words, the answers, and the time limits."""
+    words, answers, limits = {"": "it is full", "2": "no such host"}, [], []
+
+    def run(command, *, limit, mark=""):
+        limits.append(limit)
+        answers.append(command)
+        return Answer(tuple(command), 0, "", "", 0.1)
+
+    monkeypatch.setattr(channel.adapter, "waits_command", lambda: ["why"], raising=False)
+    monkeypatch.setattr(channel.adapter, "parse_waits", lambda _answer: words, raising=False)
+    monkeypatch.setattr(channel.programs, "run", run)
+    return words, answers, limits
+
+
+def waiting(waits="", state=State.SUBMITTED):
+    return Observation(state, "jim-1-1", waits=waits)
+
+
+def test_why_jobs_wait_is_added_to_a_listing(channel, asked):
+    listing = {("1", 1): waiting(), ("2", 1): waiting(), ("2", 2): waiting("its own word")}
+    told = {key: seen.waits for key, seen in channel.with_waits(listing).items()}
+    assert told == {("1", 1): "it is full", ("2", 1): "no such host", ("2", 2): "its own word"}
+    assert asked[2] == [10.0]  # the time limit of other commands is a minute and more
+
+
+def test_why_jobs_wait_is_not_asked_when_none_does(channel, asked):
+    listing = {("1", 1): waiting(state=State.RUNNING)}
+    assert channel.with_waits(listing) == listing
+    assert asked[1] == []
+
+
+@pytest.mark.parametrize("error", [Unclear("what?"), BatchError("down"), IndexError("0"), OSError("no memory")])
+def test_a_listing_stays_as_it_is_when_nobody_says_why_jobs_wait(channel, asked, monkeypatch, error):
+    def fails(_answer):
+        raise error
+
+    monkeypatch.setattr(channel.adapter, "parse_waits", fails)
+    listing = {("1", 1): waiting()}
+    assert channel.with_waits(listing) == listing
+    assert channel.health.failures == 0
