@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from jim.keeper.keeper import Keeper
-from tests.unit import own_sentences
+from tests.support import own_sentences
 from tests.unit import test_house as house
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -116,7 +116,7 @@ def _does(file: str) -> bool:
 
 
 def test_of(file: str) -> str:
-    """Name the test module of a module: jim/keeper/ending.py has tests/unit/keeper/test_ending.py."""
+    """Name the test module of a module: jim/keeper/attempts/ending.py has tests/unit/keeper/attempts/test_ending.py."""
     place = Path(file.removeprefix("jim/"))
     named = place.parent.name if place.name == "__init__.py" else place.stem.strip("_")
     tests = "tests" if place.parts[0] in OF_THEIR_OWN else "tests/unit"

@@ -20,10 +20,10 @@ from jim.adapters.slurm import Slurm
 from jim.clock import Clock
 from jim.idealizer.channel import Channel
 from jim.jobs import Change
-from jim.keeper import asking
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
+from jim.keeper.queue import asking
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
 from jim.model import Listing, Observation, Piece, State, Step, Witness

@@ -17,7 +17,7 @@ from jim.site.file import Site
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import PieceState
-from jim.tasks import creating
+from jim.tasks.file import creating
 
 TASKS, EACH, FILES = 10, 10, 10  # that promise, outputs of a piece, promised files to a piece
 LIMIT_SECONDS = 1_800.0

@@ -25,19 +25,20 @@ from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
 from jim.model import Piece, State, Step, Witness
-from jim.reading import tasks as reading
+from jim.reading.tasks import task as reading
 from jim.reading.view import View
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.sqlite import Store
 from jim.statusdb.task_rows import ItemState, NewItem, PieceState, TaskState, WaveState
-from jim.tasks import creating, wishes
-from jim.tasks.following import follow
-from jim.tasks.mounted import identity
+from jim.tasks import wishes
+from jim.tasks.file import creating
 from jim.tasks.moves import Tasks
-from jim.tasks.recovering import Recoveries
+from jim.tasks.pieces.recovering import Recoveries
+from jim.tasks.results.following import follow
 from jim.tasks.sources import Found, directory
 from jim.tasks.sources.memory import Memory
+from jim.tasks.sources.mounted import identity
 
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", arguments = ["$InputFiles"] }'
 OPEN_ENDED = {"files": "*", "not": "", "stable_seconds": 1, "group": "", "closed_by": "", "kind": "directory"}
@@ -248,7 +249,7 @@ def _add_task(store: Store, name: str, source: dict[str, object]) -> None:
     file = Path(store.file.parent.parent) / "t.toml"
     file.write_text(text_of(name, '{ list = "empty" }'))
     (file.parent / "empty").touch()
-    from jim.tasks import file as task_file
+    from jim.tasks.file import reading as task_file
 
     (spec,) = task_file.read(file, Site(store.file.parent))
     spec = {**spec, "source": [{**spec["source"][0], **source}], "to_test": "", "file_sha256": ""}

@@ -29,9 +29,9 @@ from jim.site import file as site_file
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
-    from jim.keeper.aging import Aging
-    from jim.keeper.answering import Answering
     from jim.keeper.keeper import Keeper
+    from jim.keeper.results.aging import Aging
+    from jim.keeper.results.answering import Answering
     from jim.keeper.rounds import Move, Rounds
 
 
@@ -149,16 +149,20 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import accepting, arrivals, asking, collecting, dividing, due, ending, in_vain, settling
-    from jim.keeper.aging import Aging
-    from jim.keeper.answering import Answering
-    from jim.keeper.fulfilling import Fulfilling
-    from jim.keeper.looking_up import look_up
-    from jim.keeper.renewing import Renewing
+    from jim.keeper import due
+    from jim.keeper.attempts import arrivals, ending, in_vain, settling
+    from jim.keeper.inbox import accepting
+    from jim.keeper.queue import asking, dividing
+    from jim.keeper.queue.fulfilling import Fulfilling
+    from jim.keeper.queue.looking_up import look_up
+    from jim.keeper.queue.renewing import Renewing
+    from jim.keeper.queue.sending import Sending
+    from jim.keeper.results import collecting
+    from jim.keeper.results.aging import Aging
+    from jim.keeper.results.answering import Answering
+    from jim.keeper.results.verifying import Verifying
+    from jim.keeper.results.why_failed import WhyFailed
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
-    from jim.keeper.sending import Sending
-    from jim.keeper.verifying import Verifying
-    from jim.keeper.why_failed import WhyFailed
 
     return (
         of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
@@ -189,10 +193,10 @@ def moves() -> tuple[Move, ...]:
 
 def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
     """Return the last of the moves: what is told and removed."""
-    from jim.keeper import telling
-    from jim.keeper.accounting import Accounting
+    from jim.keeper.attempts.validating import Validating
+    from jim.keeper.results import telling
+    from jim.keeper.results.accounting import Accounting
     from jim.keeper.rounds import of_site
-    from jim.keeper.validating import Validating
 
     return (
         of_site(Validating()),  # has publications compared with grammars of their job types

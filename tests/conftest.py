@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 from jim.admin import gram_service
-from tests.cli_home import Home
-from tests.doors.place import Place
-from tests.stand_ins import World
+from tests.support.cli_home import Home
+from tests.support.stand_ins import World
+from tests.unit.shell.place import Place
 
 # A background job of a shell starts with SIGINT ignored, one of nohup with SIGHUP, and so would all that the tests
 # start: put them back.

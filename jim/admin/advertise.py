@@ -18,8 +18,8 @@ from jim.errors import JimError
 from jim.idealizer.channel import Channel
 from jim.keeper.opening import adapter_of
 from jim.model import State
-from jim.reading.accounts import published
-from jim.reading.summaries import MOST, ODD, Summary, count, document, moment, summary, text
+from jim.reading.site.accounts import published
+from jim.reading.site.summaries import MOST, ODD, Summary, count, document, moment, summary, text
 from jim.site import file as site_file
 from jim.site.drain import in_words
 from jim.site.file import Site

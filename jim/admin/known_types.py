@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from jim import request
 from jim.command import run
 from jim.errors import BadRequest, JimError, plain
-from jim.reading.summaries import ODD, text
+from jim.reading.site.summaries import ODD, text
 from jim.trust import ROOT, of_others
 
 CALL = "from jim.admin.known_types import child; import sys; child(sys.argv[1])"

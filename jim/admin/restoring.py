@@ -32,7 +32,7 @@ from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
 from jim.keeper.opening import adapter_of, is_used
-from jim.keeper.packing import is_anothers
+from jim.keeper.results.packing import is_anothers
 from jim.keeper.serial import (
     Hold,
     home,
@@ -46,9 +46,9 @@ from jim.keeper.serial import (
 from jim.model import Step, SubmissionState
 from jim.site.file import Site, make_state
 from jim.site.lock import alone
-from jim.statusdb import found as lost
 from jim.statusdb import open_store
 from jim.statusdb.contract import Store
+from jim.statusdb.grid import found as lost
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER
 from jim.workdir.claims import Trace, fence, put_over, trace

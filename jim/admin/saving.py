@@ -17,7 +17,7 @@ from typing import IO
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import sync_directory
-from jim.keeper.accounting import PLACE
+from jim.keeper.results.accounting import PLACE
 from jim.site.file import Site
 from jim.statusdb import file_of, is_there, open_store
 

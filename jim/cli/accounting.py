@@ -7,9 +7,9 @@ import argparse
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json
 from jim.errors import BadRequest, nearest
-from jim.reading.accounting import BY, Total, lines, totals, with_claims
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
+from jim.reading.site.accounting import BY, Total, lines, totals, with_claims
 from jim.reading.view import add_json, look
 
 HOUR = 3600.0

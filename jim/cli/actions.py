@@ -8,10 +8,10 @@ from typing import Any
 from jim.cli.every_account import documents_of_all_accounts
 from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, with_local_times
-from jim.reading.acts import acts
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
-from jim.reading.summaries import moment, text
+from jim.reading.site.acts import acts
+from jim.reading.site.summaries import moment, text
 from jim.reading.view import add_json, look
 from jim.site import acts as log
 from jim.site import file as site_file

@@ -9,7 +9,7 @@ from jim.cli.table import table
 from jim.cli.text import say
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.model import Verb
-from jim.reading.effects import Effect, effect
+from jim.reading.job.effects import Effect, effect
 from jim.reading.view import View
 
 Refused = list[tuple[str, JimError]]

@@ -9,9 +9,9 @@ from jim import run_grid_job
 from jim.cli.text import say
 from jim.errors import BadRequest, nearest
 from jim.jobs import GridJob
-from jim.keeper.editing import changed, meanings, read, refuse_what_is_sent, written
+from jim.keeper.inbox.editing import changed, meanings, read, refuse_what_is_sent, written
 from jim.model import Step, Verb
-from jim.reading.effects import refuse_on_wave
+from jim.reading.job.effects import refuse_on_wave
 from jim.reading.view import View, look, refuse_local_job
 from jim.request import declarations, handler_of
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from jim.cli.text import escaped
 from jim.errors import BadRequest
-from jim.reading.summaries import ODD
+from jim.reading.site.summaries import ODD
 from jim.site import file as site_file
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from jim.cli.text import plain, say, say_json, with_local_times
 from jim.jobs import GridJob, LocalJob
-from jim.reading import last_lines
-from jim.reading.documents import NOTHING, explained, waits
+from jim.reading.documents.json_documents import NOTHING, explained, waits
+from jim.reading.job import last_lines
 from jim.reading.quantities import ago
 from jim.reading.view import View, add_json, look
 

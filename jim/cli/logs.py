@@ -20,7 +20,7 @@ from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import Step
-from jim.reading.files import log_files
+from jim.reading.documents.files import log_files
 from jim.reading.view import View, add_json, look
 
 BLOCK = 65_536

@@ -19,7 +19,7 @@ from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
 from jim.keeper.waking import how_to_install, ring
 from jim.log_lines import OneLine
-from jim.reading.accounts import Accounts
+from jim.reading.site.accounts import Accounts
 from jim.reading.view import refuse_local_job
 from jim.site import file as site_file
 from jim.site.file import Site

@@ -8,7 +8,7 @@ import re
 from jim import run_grid_job
 from jim.cli.text import say
 from jim.model import MOST_PRIORITY, Verb
-from jim.reading.effects import NEXT, effect
+from jim.reading.job.effects import NEXT, effect
 from jim.reading.view import look
 
 

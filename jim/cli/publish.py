@@ -8,7 +8,7 @@ import sys
 from jim import run_grid_job
 from jim.cli.text import say
 from jim.errors import BadRequest, JimError
-from jim.keeper.publishing import element
+from jim.keeper.attempts.publishing import element
 from jim.model import Verb
 from jim.reading.view import look, refuse_local_job
 from jim.statusdb.published import LONGEST, NAME, PHASE_KEY

@@ -8,7 +8,7 @@ from jim.cli import NotYet
 from jim.cli.text import say_json
 from jim.errors import BadRequest
 from jim.model import State, Step
-from jim.reading.effects import refuse_on_wave
+from jim.reading.job.effects import refuse_on_wave
 from jim.reading.view import look, refuse_local_job
 from jim.splitting.registry import splits_requests
 from jim.work.again import recovering

@@ -11,7 +11,7 @@ from jim.errors import BadRequest
 from jim.evidence.transitions import not_split_again
 from jim.jobs import GridJob, LocalJob
 from jim.model import Verb
-from jim.reading.effects import nowhere_to_run, refuse_on_wave
+from jim.reading.job.effects import nowhere_to_run, refuse_on_wave
 from jim.reading.view import View, look
 from jim.request import handler_of
 from jim.work.again import smaller

@@ -21,7 +21,7 @@ from jim.files import open_regular
 from jim.handlers.base import COMMON
 from jim.jobs import Attempt
 from jim.model import State
-from jim.reading.files import log_files
+from jim.reading.documents.files import log_files
 from jim.reading.view import View, look
 from jim.work.program import is_on_path, require_own
 

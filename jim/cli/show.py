@@ -14,8 +14,7 @@ from jim.cli.table import table
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_in_parts
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import State
-from jim.reading import last_lines, queue_words
-from jim.reading.documents import (
+from jim.reading.documents.json_documents import (
     SHOWN,
     SUBMISSION_STATES,
     Wanted,
@@ -25,9 +24,10 @@ from jim.reading.documents import (
     of_job_in_parts,
     of_member,
 )
-from jim.reading.masks import piece_words
-from jim.reading.names import name_of
-from jim.reading.phases import phases
+from jim.reading.job import last_lines, queue_words
+from jim.reading.job.masks import piece_words
+from jim.reading.job.names import name_of
+from jim.reading.job.phases import phases
 from jim.reading.quantities import ago, counted, how_many, memory_words, spent_words
 from jim.reading.view import View, add_json, look
 

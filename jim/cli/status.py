@@ -14,8 +14,8 @@ from jim.jobs import GridJob
 from jim.model import Step, without_command
 from jim.reading import before
 from jim.reading.filters import add_filters, from_arguments
+from jim.reading.job.names import age, names_of, took
 from jim.reading.lists import GRID_JOBS, grid_jobs
-from jim.reading.names import age, names_of, took
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _say_tasks(view: View, tasks: Sequence[Task], *, after: bool) -> None:
     """Print a line for each task instead of its grid jobs."""
     from jim.cli.tasks.looking import HEAD, SPARE, row  # most sites have none
-    from jim.reading.tasks import records
+    from jim.reading.tasks.task import records
 
     if after:
         say()

@@ -14,7 +14,7 @@ from jim.cli import outputs
 from jim.cli.text import columns, plain, say, say_json
 from jim.errors import Away, Busy
 from jim.model import State, Step
-from jim.reading.phases import Phase, phases
+from jim.reading.job.phases import Phase, phases
 from jim.reading.quantities import how_many
 from jim.reading.view import add_json, look
 from jim.site.lock import FRESH_SECONDS

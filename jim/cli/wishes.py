@@ -19,8 +19,8 @@ from jim.errors import BadRequest, require_line
 from jim.evidence.transitions import FORCED_FROM
 from jim.jobs import GridJob
 from jim.model import Step, Verb
-from jim.reading.effects import NEXT, Effect, then
 from jim.reading.filters import add_filters, from_arguments
+from jim.reading.job.effects import NEXT, Effect, then
 from jim.reading.lists import GRID_JOBS, unfinished
 from jim.reading.view import View, look
 from jim.splitting.lumi_ranges import joined

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _schema() -> None:
-    from jim.statusdb.xml import schema
+    from jim.statusdb.documents.xml import schema
 
     sys.stdout.flush()
     if sys.stdout.isatty():
@@ -62,8 +62,8 @@ def _schema() -> None:
 
 
 def _answer(view: View, arguments: argparse.Namespace) -> None:
-    from jim.reading import queries
-    from jim.reading.xml_documents import EVERY, Of, written
+    from jim.reading.documents import queries
+    from jim.reading.documents.xml_documents import EVERY, Of, written
 
     task = EVERY if arguments.tasks else arguments.task
     of = Of(task=task) if task or arguments.all else Of(*_target(arguments.target))

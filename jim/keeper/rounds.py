@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from jim.doors.inbox import names
 from jim.errors import UnknownJob
 from jim.jobs import GridJob
-from jim.keeper.answering import write_anew
-from jim.keeper.fulfilling import OTHERS
+from jim.keeper.inbox.wishes import fulfil_for_task
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, SPARE_THREAD, THREAD
-from jim.keeper.wishes import fulfil_for_task
+from jim.keeper.queue.fulfilling import OTHERS
+from jim.keeper.results.answering import write_anew
 from jim.keeper.workers import NEVER
 from jim.tasks.moves import Tasks
 

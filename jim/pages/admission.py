@@ -19,7 +19,7 @@ from jim.pages.access import NOBODY, Access, Rates
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import Refused
 from jim.pages.tokens import Role, Tokens
-from jim.reading.task_hindrances import PLACES
+from jim.reading.tasks.hindrances import PLACES
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
 OPEN = "healthz"  # the one endpoint that needs no session

@@ -35,12 +35,12 @@ from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
 from jim.pages.watching import Moment, Watch, beat_of
 from jim.reading import filters, lists, quantities
-from jim.reading.accounts import Accounts
-from jim.reading.history import MOST
-from jim.reading.names import name_of, took
+from jim.reading.job.history import MOST
+from jim.reading.job.names import name_of, took
 from jim.reading.patience import Patience
 from jim.reading.progress import progress
-from jim.reading.site_view import health
+from jim.reading.site.accounts import Accounts
+from jim.reading.site.site_view import health
 from jim.reading.view import View, look
 from jim.site import file as site_file
 

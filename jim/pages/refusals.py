@@ -17,7 +17,7 @@ from jim.pages.access import NOBODY
 from jim.pages.live import HTML, JSON
 from jim.pages.shown import visible
 from jim.pages.tokens import Role
-from jim.reading.files import Gone
+from jim.reading.documents.files import Gone
 from jim.site import file as site_file
 
 log = logging.getLogger(__name__)

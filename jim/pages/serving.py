@@ -25,7 +25,7 @@ from jim.errors import BadSite
 from jim.pages.access import Access, key_of
 from jim.pages.app import Pages, make_app
 from jim.pages.proxied import SINGLE, Proxied, secret_of
-from jim.reading.accounts import Accounts
+from jim.reading.site.accounts import Accounts
 from jim.reading.view import look
 from jim.site.file import Site
 

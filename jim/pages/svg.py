@@ -8,11 +8,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from jim.model import State
-from jim.reading.history import Timeline
+from jim.reading.job.history import Timeline
+from jim.reading.job.map import Look, Map, Run
 from jim.reading.lists import counted
-from jim.reading.map import Look, Map, Run
-from jim.reading.task_graph import Graph, Link, as_svg
-from jim.reading.task_pace import Past
+from jim.reading.tasks.graph import Graph, Link, as_svg
+from jim.reading.tasks.pace import Past
 
 PITCH = 5  # distance of cells; a cell is 4 wide and high, which leaves a gap
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jim.model import State
 from jim.pages.shown import by_times, query
-from jim.reading.task_graph import as_text
+from jim.reading.tasks.graph import as_text
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState
 
 # In the order in which a bar shows them.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jim.clock import as_utc
 from jim.pages import live
 from jim.reading.heart import Heart
-from jim.reading.site_view import health
+from jim.reading.site.site_view import health
 from jim.reading.view import View
 
 

@@ -20,7 +20,7 @@ from jim.reading.view import View
 from jim.site.avoid import Order, ordered
 from jim.site.notices import utc
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
-from jim.statusdb.tried import tried_lately
+from jim.statusdb.grid.tried import tried_lately
 from jim.workdir.avoid import orders_of
 
 MOST_REASONS = 10_000

@@ -14,18 +14,18 @@ from jim.errors import UnknownJob
 from jim.jobs import HELD, Change, GridJob, LocalJob
 from jim.model import IN_BATCH, NO_REASON, NOTHING, Piece, Reason, State, Step, Witness
 from jim.statusdb import rows
-from jim.statusdb.at_doors import AtDoors
-from jim.statusdb.elements import Elements
-from jim.statusdb.journals import ACCEPTED, Journals
-from jim.statusdb.last_lines import LastLines
+from jim.statusdb.documents.elements import Elements
+from jim.statusdb.documents.task_elements import TaskElements
+from jim.statusdb.grid.at_doors import AtDoors
+from jim.statusdb.grid.journals import ACCEPTED, Journals
+from jim.statusdb.grid.last_lines import LastLines
+from jim.statusdb.grid.queue_words import QueueWords
+from jim.statusdb.grid.senders import Senders
+from jim.statusdb.grid.spared import Spared
+from jim.statusdb.grid.submissions import Submissions
 from jim.statusdb.making import DERIVED
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
-from jim.statusdb.queue_words import QueueWords
-from jim.statusdb.senders import Senders
-from jim.statusdb.spared import Spared
-from jim.statusdb.submissions import Submissions
-from jim.statusdb.task_elements import TaskElements
 
 if TYPE_CHECKING:
     from jim.database import Cursor

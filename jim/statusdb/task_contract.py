@@ -1,4 +1,7 @@
-"""The part of the contract of a store about tasks: tests/unit/statusdb/test_tasks.py checks every store against it."""
+"""The part of the contract of a store about tasks.
+
+tests/unit/statusdb/tasks/test_reading.py checks every store against it.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
 from jim.model import Kind, State, Verb
 from jim.statusdb.contract import Store
-from jim.statusdb.outputs import another_fact
 from jim.statusdb.task_rows import (
     CHANGING,
     NOT_KEPT,
@@ -25,6 +24,7 @@ from jim.statusdb.task_rows import (
     Todo,
     Wave,
 )
+from jim.statusdb.tasks.outputs import another_fact
 
 
 class TaskVerb(StrEnum):

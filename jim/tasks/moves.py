@@ -7,17 +7,18 @@ from collections import deque
 
 from jim.errors import JimError, StoreError
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import ending, trying
-from jim.tasks.concluding import conclude
 from jim.tasks.counting import tick
 from jim.tasks.effects import is_tried
-from jim.tasks.following import follow
-from jim.tasks.handing_in import hand_in
 from jim.tasks.keeping import Keeper, ask_again
-from jim.tasks.looking import Looking
-from jim.tasks.planning import Planning
-from jim.tasks.releasing import Releasing
-from jim.tasks.storing import keep
+from jim.tasks.pieces import trying
+from jim.tasks.pieces.handing_in import hand_in
+from jim.tasks.pieces.planning import Planning
+from jim.tasks.pieces.releasing import Releasing
+from jim.tasks.pool.concluding import conclude
+from jim.tasks.pool.looking import Looking
+from jim.tasks.results import ending
+from jim.tasks.results.following import follow
+from jim.tasks.results.storing import keep
 from jim.tasks.unexpected import alone
 
 log = logging.getLogger(__name__)

@@ -9,12 +9,8 @@ from typing import Any
 
 from jim.errand import Errand
 from jim.errors import JimError, StoreError, UnknownJob
-from jim.statusdb.outputs import store_fact
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import kept, losing, pool_wishes
-from jim.tasks.asked import unfit
-from jim.tasks.checks import checked
-from jim.tasks.connecting import in_order
+from jim.statusdb.tasks.outputs import store_fact
 from jim.tasks.effects import (
     PREFIX,
     TaskVerb,
@@ -27,14 +23,19 @@ from jim.tasks.effects import (
     to_retry,
     written,
 )
-from jim.tasks.ending import prefer
-from jim.tasks.following import BY_CANCEL, BY_PAUSE
+from jim.tasks.file import kept
+from jim.tasks.file.asked import unfit
+from jim.tasks.file.checks import checked
+from jim.tasks.file.connecting import in_order
+from jim.tasks.file.words import THROTTLE
 from jim.tasks.keeping import Keeper
-from jim.tasks.recovering import Recoveries
+from jim.tasks.pieces.recovering import Recoveries
+from jim.tasks.pieces.waves import fixed
+from jim.tasks.pool import losing, pool_wishes
+from jim.tasks.results.ending import prefer
+from jim.tasks.results.following import BY_CANCEL, BY_PAUSE
 from jim.tasks.room import Place
 from jim.tasks.throttle import Throttle, read, resumed
-from jim.tasks.waves import fixed
-from jim.tasks.words import THROTTLE
 from jim.work.own_values import CUT_BY, KNOWN_BY
 
 log = logging.getLogger(__name__)

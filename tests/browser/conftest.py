@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from jim.clock import Clock
 from jim.statusdb import open_store
-from tests.pages.grounds import Ground, many
+from tests.unit.pages.grounds import Ground, many
 
 HOME = Path(__file__).parents[2]
 # A busy machine shares a rendering for 5 s, and a live page asks every 5 s.

@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 
 from jim.model import Reason, State, Step, Witness
 from tests.browser.looks import LOOKS, reach, violations
-from tests.pages.grounds import png
-from tests.pages.many import add_local_jobs
+from tests.unit.pages.grounds import png
+from tests.unit.pages.many import add_local_jobs
 
 HOME = Path(__file__).parents[2]
 PAGES = {

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from jim.pages.tokens import Role, Tokens
-from jim.reading.task_graph import MARGIN, WIDE, Box, Graph, as_svg
+from jim.reading.tasks.graph import MARGIN, WIDE, Box, Graph, as_svg
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
 from tests.browser.conftest import Served, log_in

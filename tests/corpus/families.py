@@ -24,8 +24,8 @@ from jim.jobs import LocalJob
 from jim.model import Piece, State, roll_up
 from jim.site.settings import Limits
 from tests.corpus.difference import Difference, same
-from tests.stand_ins import Answers, Instead, World
-from tests.statuses import may_become, seen_as
+from tests.support.stand_ins import Answers, Instead, World
+from tests.support.statuses import may_become, seen_as
 
 logging.getLogger("jim").addHandler(logging.NullHandler())  # what a keeper says of refusals is not asked for
 KINDS = ("rollup", "transition-table", "bulk-submission", "lifecycle")

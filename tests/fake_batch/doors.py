@@ -11,7 +11,7 @@ from jim.errors import BadRequest, JimError
 from jim.request import check
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.kill import Killed
-from tests.splitting_work import ASKED, FILES
+from tests.support.splitting_work import ASKED, FILES
 
 # Where a door may be held up: before it draws a number, after its link, before its last look.
 POINTS = ("draw_id", "_make_durable", "known")

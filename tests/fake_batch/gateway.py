@@ -10,8 +10,8 @@ from pathlib import Path
 from jim.errors import Outdated
 from jim.files import append_whole
 from jim.idealizer.channel import Programs
-from jim.keeper import accounting
 from jim.keeper.loop import FAILURES
+from jim.keeper.results import accounting
 from jim.model import Step
 from jim.site.file import Batch, Keep, Limits, Site, make_state
 from jim.site.settings import General
@@ -22,7 +22,7 @@ from tests.fake_batch.far_node import FarNodes
 from tests.fake_batch.kill import Kill, Killed
 from tests.fake_batch.liar import Liar, Listing
 from tests.fake_batch.node import TOUCH, Nodes, Run
-from tests.stand_ins import INSTANCE, StandInClock, World
+from tests.support.stand_ins import INSTANCE, StandInClock, World
 
 VISIBLE = 30.0
 ATTEMPTS = 3

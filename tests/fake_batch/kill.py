@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 class Killed(BaseException):

@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from jim.clock import age_seconds
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import FINAL, State, Step, Witness
-from jim.statusdb.found import AFTER_THE_BACKUP
+from jim.statusdb.grid.found import AFTER_THE_BACKUP
 from tests.fake_batch.accounts import accounted
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import HOLE, TOUCH
 from tests.fake_batch.tars import TarOf, is_forced
-from tests.statuses import may_become, seen_as
+from tests.support.statuses import may_become, seen_as
 
 SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void", "ended")
 STARTED = (State.RUNNING, State.SUSPENDED, State.COMPLETING, State.COMPLETED)

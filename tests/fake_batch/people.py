@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from jim.doors import inbox
-from jim.keeper import aging
+from jim.keeper.results import aging
 from jim.model import Step
 from tests.fake_batch.doors import BEFORE_A_WISH, POINTS, Asked, Doors
 from tests.fake_batch.engine import Phase

@@ -21,7 +21,7 @@ from jim.doors import inbox
 from jim.site.file import Limits
 from jim.statusdb.task_rows import TaskState
 from tests.faults.real import LAST_CALL
-from tests.stand_ins import StandInBatch, World
+from tests.support.stand_ins import StandInBatch, World
 from tests.unit.tasks.chain import Chain
 
 EVENTS = 8

@@ -31,7 +31,7 @@ from jim.localbatch.queue import Queue
 from jim.model import State, Step
 from jim.site.file import make_state, read
 from jim.statusdb.sqlite import Store
-from tests.compiled import compiled
+from tests.support.compiled import compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 # Root may write where nobody may; as an ordinary account it is not that lucky.

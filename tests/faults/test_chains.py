@@ -21,7 +21,7 @@ import pytest
 from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import TaskState
-from jim.tasks import creating
+from jim.tasks.file import creating
 from tests.faults.real import LAST_CALL, LIMIT, ROOT, at_once, doomed
 
 EVENTS = 12

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from tests.faults.real import LIMIT, alive, until
-from tests.sampled import sampled
+from tests.support.sampled import sampled
 
 # A payload without its environment, in a session of its own; the second attempt ends at once.
 HIDES = 'setsid env -i PATH="$PATH" sh -c \'echo $$ >"$0.pid"; until [ -e "$0.go" ]; do sleep 0.05; done\' "$0"'

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.place import Place
 from tests.faults.injected import NO_STRACE, calls, can_trace, faults, traced
 from tests.faults.real import at_once
+from tests.unit.shell.place import Place
 from tests.wrapper.worker import SHELLS, Site, left, ours, sh, until
 
 pytestmark = [pytest.mark.torture, pytest.mark.skipif(not can_trace(), reason=NO_STRACE)]

@@ -10,7 +10,7 @@ import pytest
 from jim.model import State
 from jim.workdir.tar import Tar
 from tests.faults.real import LIMIT, doomed, until
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 # What a payload leaves as its output x, and what is said of it. A device needs root; a FIFO is as special.
 LEFT = [

@@ -17,7 +17,7 @@ from jim.errors import JimError
 from jim.model import State, Step
 from tests.faults.power import KINDS, Disk
 from tests.faults.real import DONE, Place, alive, until
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 from tests.unit.keeper.runs import files, started, tar_of
 
 pytestmark = pytest.mark.torture

@@ -19,7 +19,7 @@ from jim.doors import inbox
 from jim.reading.quantities import how_many
 from jim.site.lock import holder
 from jim.statusdb.task_rows import PieceState, TaskState
-from jim.tasks import creating
+from jim.tasks.file import creating
 from tests.faults.real import LIMIT, PLAIN, ROOT, until
 
 EXAMPLES = ROOT / "examples/tasks"

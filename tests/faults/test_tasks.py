@@ -15,7 +15,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.statusdb.task_rows import TaskState
-from jim.tasks import creating
+from jim.tasks.file import creating
 from tests.faults.real import at_once, doomed
 
 SHARE = 1

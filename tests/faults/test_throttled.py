@@ -14,7 +14,7 @@ import pytest
 from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import creating
+from jim.tasks.file import creating
 from jim.tasks.throttle import Throttle, read
 from tests.faults.real import LIMIT, until
 

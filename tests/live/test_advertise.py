@@ -10,7 +10,7 @@ import pytest
 from jim.admin import advertise
 from jim.cli.advertise import classad
 from jim.site.file import Site
-from tests.cli_home import EVIL, EVIL_SHOWN, SetClock
+from tests.support.cli_home import EVIL, EVIL_SHOWN, SetClock
 
 pytestmark = pytest.mark.long
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.grounds import Ground
+from tests.unit.pages.grounds import Ground
 
 pytestmark = pytest.mark.long
 HOME = Path(__file__).parents[2]

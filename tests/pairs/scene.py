@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from jim.files import read_regular
-from tests.certificates import PROXY
 from tests.pairs import features
 from tests.pairs.covering import Row
 from tests.pairs.handing_in import HOME, Answer, Doors
+from tests.support.certificates import PROXY
 
 STEPS = '''"""The steps of the site."""
 

@@ -22,7 +22,7 @@ import pytest
 
 from jim.errors import BadSite, BatchError, Refused, Unclear
 from jim.model import Answer, Batch, Resources, State
-from tests.unit import conformance
+from tests.support import conformance
 
 LIVE_MARK = "jim-3f9a07c2-1234567-1234"  # as long as marks become
 BANNER = "\nWelcome to node7.\n*** Maintenance on Monday: 1 2 3 ***\n\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit import conformance
+from tests.support import conformance
 
 HOME = Path(__file__).parents[2]
 MYSITE = HOME / "examples/mysite"

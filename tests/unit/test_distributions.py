@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine import DATA
+from tests.support.machine import DATA
 
 HOME = Path(__file__).parents[2]
 MADE = (".*", "__pycache__", "*.pyc", "build", "dist", "*.egg-info", "PKG-INFO", "setup.cfg")  # by whoever builds it

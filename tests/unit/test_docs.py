@@ -30,9 +30,9 @@ from jim.site.file import Site
 from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
-from jim.tasks import file as task_file
-from jim.tasks.hints import hints
-from tests.documents import HOME, blocks, code, indented, text_of
+from jim.tasks.file import reading as task_file
+from jim.tasks.file.hints import hints
+from tests.support.documents import HOME, blocks, code, indented, text_of
 
 PAGES = [
     "README.md",

@@ -8,7 +8,7 @@ import pytest
 
 from jim.model import Observation, State
 from jim.site.file import Limits
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 
 def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]:

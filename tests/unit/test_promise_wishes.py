@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jim.doors.gram.protocol import USER_CANCELLED, is_failure
-from jim.keeper import fulfilling
-from jim.keeper.accepting import TakingInbox
-from jim.keeper.aging import Aging
+from jim.keeper.inbox.accepting import TakingInbox
+from jim.keeper.queue import fulfilling
+from jim.keeper.results.aging import Aging
 from jim.model import State, Step
-from jim.reading import waits
+from jim.reading.job import waits
 from jim.reading.view import View
 from jim.site.file import Limits
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 
 def test_cancel_ends_waiting_pending_and_running(tmp_path, monkeypatch):

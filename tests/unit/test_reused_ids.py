@@ -7,12 +7,12 @@ from importlib import import_module
 import pytest
 
 from jim.model import State
-from jim.reading import waits
+from jim.reading.job import waits
 from jim.reading.view import View
 from tests.fake_batch.engine import Phase, Submission
 from tests.fake_batch.gateway import Gateway
 from tests.fake_batch.liar import Lie
-from tests.sampled import sampled
+from tests.support.sampled import sampled
 
 OTHERS = [pytest.param(name, marks=pytest.mark.torture) for name in ("sge", "pbs", "torque", "lsf")]
 

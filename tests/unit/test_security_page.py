@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.documents import HOME, text_of
+from tests.support.documents import HOME, text_of
 
 PAGE = "docs/security.md"
 

@@ -27,7 +27,7 @@ from jim.keeper import serial
 from jim.model import State, Step
 from jim.site.settings import Keep, Limits
 from jim.statusdb.formats import VERSION
-from tests.stand_ins import Answers, Instead, Task, World
+from tests.support.stand_ins import Answers, Instead, Task, World
 
 HERE = Path(__file__).parent
 SETTINGS: dict[str, Any] = {"limits": Limits(queued_per_grid_job=6), "keep": Keep(finished_days=36_500)}

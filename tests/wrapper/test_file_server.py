@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled import compiled
+from tests.support.compiled import compiled
 from tests.wrapper.worker import ABC, HELLO, Site, pack, sh, until
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled import compiled
+from tests.support.compiled import compiled
 from tests.wrapper.worker import Site, left, ours, python, toucher_of, until
 
 WAITS = python("import os, time; open('up', 'w'); [time.sleep(0.05) for _ in iter(lambda: os.path.exists('go'), True)]")

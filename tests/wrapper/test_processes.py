@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled import compiled
+from tests.support.compiled import compiled
 from tests.wrapper.worker import Site, sh, until
 
 # The facts and the time, the claim, the payload's directory, its parent, which becomes what writes the record, the

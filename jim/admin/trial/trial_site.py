@@ -18,9 +18,9 @@ from jim.admin.finding import WARNING, Finding
 from jim.doors import inbox
 from jim.errors import JimError, UnknownJob
 from jim.jobs import GridJob, LocalJob, whole_reason
-from jim.keeper.fulfilling import unsaid
-from jim.keeper.looking_up import LOST
 from jim.keeper.opening import open_keeper
+from jim.keeper.queue.fulfilling import unsaid
+from jim.keeper.queue.looking_up import LOST
 from jim.model import FINAL, NO_REASON, Kind, Reason, State, Step, SubmissionState, Verb
 from jim.plugins import foreign
 from jim.run_grid_job import rounds

@@ -18,14 +18,14 @@ from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest, require_line
-from jim.reading.task_effects import after_others
-from jim.reading.tasks import named
+from jim.reading.tasks.effects import after_others
+from jim.reading.tasks.task import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks.asked import unfit
 from jim.tasks.effects import POOL_VERBS, TaskVerb, hangs_on, paused_by_itself, pool_of, refusal
-from jim.tasks.streams import trouble_with
-from jim.tasks.words import THROTTLE
+from jim.tasks.file.asked import unfit
+from jim.tasks.file.streams import trouble_with
+from jim.tasks.file.words import THROTTLE
 
 HELP = {
     TaskVerb.TEST: "try a task out: its first pieces as grid jobs of their own",

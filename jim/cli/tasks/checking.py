@@ -12,20 +12,20 @@ from jim.cli.text import plain, say, say_json, warn
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many, size_of
-from jim.reading.task_facts import what_of
-from jim.reading.task_words import noun_of_items
+from jim.reading.tasks.facts import what_of
+from jim.reading.tasks.words import noun_of_items
 from jim.reading.view import add_json, look
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
-from jim.tasks import creating, kept
-from jim.tasks import file as task_file
-from jim.tasks.checks import sample
-from jim.tasks.cutting import Pool, cut, ranges
-from jim.tasks.hints import hints
-from jim.tasks.looking import look_now
+from jim.tasks.file import creating, kept
+from jim.tasks.file import reading as task_file
+from jim.tasks.file.checks import sample
+from jim.tasks.file.hints import hints
+from jim.tasks.pieces.cutting import Pool, cut, ranges
+from jim.tasks.pieces.waves import Load, made, stepped
+from jim.tasks.pool.looking import look_now
 from jim.tasks.sources import Found
-from jim.tasks.waves import Load, made, stepped
 
 PIECES_SHOWN = 5
 ITEMS_CUT = 5_000

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from jim.errors import BadRequest, later
-from jim.tasks.words import LATER
+from jim.tasks.file.words import LATER
 
 DISK = f"disk_gb: {later(LATER['release.disk_gb'])}"
 

@@ -11,14 +11,14 @@ from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.tasks.story import NO_ITEM, tell
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_list, with_local_times
-from jim.reading import task_words
-from jim.reading import tasks as reading
 from jim.reading.before_submission import Wait
-from jim.reading.documents import NOTHING
+from jim.reading.documents.json_documents import NOTHING
 from jim.reading.quantities import ago, counted, how_many, size_of
-from jim.reading.task_attempts import used_in_words
-from jim.reading.task_tests import TriedPiece
-from jim.reading.task_waits import of_piece, waits
+from jim.reading.tasks import task as reading
+from jim.reading.tasks import words as task_words
+from jim.reading.tasks.attempts import used_in_words
+from jim.reading.tasks.tests import TriedPiece
+from jim.reading.tasks.waits import of_piece, waits
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import ItemState, PieceState, Task
 

@@ -14,14 +14,14 @@ from jim.cli.text import plain, say, say_json, warn
 from jim.doors import inbox
 from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
-from jim.reading.task_facts import what_of
+from jim.reading.tasks.facts import what_of
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
-from jim.tasks import creating, models
-from jim.tasks import file as task_file
-from jim.tasks.hints import hints
-from jim.tasks.looking import look_now
+from jim.tasks.file import creating, models
+from jim.tasks.file import reading as task_file
+from jim.tasks.file.hints import hints
+from jim.tasks.pool.looking import look_now
 
 TAKEN = "the tasks were accepted, and are there all the same; but JIM cannot look at them now"
 NAMED = 10  # tasks

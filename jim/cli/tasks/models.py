@@ -11,8 +11,8 @@ from jim.cli.text import facts, plain, say, say_json
 from jim.errors import JimError
 from jim.reading.view import add_json
 from jim.site import file as site_file
-from jim.tasks import file as task_file
-from jim.tasks import models
+from jim.tasks.file import models
+from jim.tasks.file import reading as task_file
 
 
 def add_verbs(verbs: Any) -> None:

@@ -9,7 +9,7 @@ from jim.cli.split import parameters as values_of
 from jim.cli.text import plain, say
 from jim.errors import BadRequest
 from jim.jobs import Alike
-from jim.keeper.editing import meanings, read
+from jim.keeper.inbox.editing import meanings, read
 from jim.model import Reason
 from jim.reading.groups import grouped
 from jim.reading.quantities import counted, how_many
@@ -17,10 +17,10 @@ from jim.reading.view import View
 from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
 from jim.statusdb.task_rows import PieceState, Task, TaskState
-from jim.tasks.checks import sample
 from jim.tasks.effects import lost, not_kept_in_words, written
-from jim.tasks.recovering import PER_PIECE, cut_again, failed_of
-from jim.tasks.waves import fixed
+from jim.tasks.file.checks import sample
+from jim.tasks.pieces.recovering import PER_PIECE, cut_again, failed_of
+from jim.tasks.pieces.waves import fixed
 from jim.tasks.wishes import FIXED
 from jim.work.own_values import CUT_BY, KNOWN_BY
 from jim.work.splitters import find

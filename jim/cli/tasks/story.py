@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jim.cli.text import plain, say, say_json_list, with_local_times
-from jim.reading.task_story import Step, story
+from jim.reading.tasks.story import Step, story
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, Task
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from jim.cli.tasks.recovery import fix_in_words, recovered
 from jim.reading.quantities import counted
-from jim.reading.task_effects import TOLD, Content, Known, Told, follow
-from jim.reading.tasks import facts
+from jim.reading.tasks.effects import TOLD, Content, Known, Told, follow
+from jim.reading.tasks.task import facts
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, PieceState, Task
 from jim.tasks.effects import TaskVerb
-from jim.tasks.pool_wishes import GIVEN_UP_FROM, grouped
+from jim.tasks.pool.pool_wishes import GIVEN_UP_FROM, grouped
 
 
 def told(view: View, verb: TaskVerb, task: Task, content: Content) -> Told:

@@ -11,15 +11,15 @@ from typing import Any
 from jim import run_grid_job
 from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
-from jim.reading import tasks as reading
 from jim.reading.quantities import span
-from jim.reading.task_tests import test_facts
-from jim.reading.task_waits import waits
+from jim.reading.tasks import task as reading
+from jim.reading.tasks.tests import test_facts
+from jim.reading.tasks.waits import waits
 from jim.reading.view import View, add_json, look
 from jim.site.lock import FRESH_SECONDS
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks.concluding import COMPLETED
 from jim.tasks.effects import is_tried
+from jim.tasks.pool.concluding import COMPLETED
 
 LOOK_SECONDS = 0.5
 FOR_EVER = float("inf")
@@ -129,7 +129,7 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
 
 
 def _graph(arguments: argparse.Namespace) -> int:
-    from jim.reading.task_graph import as_svg, as_text, graph  # slow to load, and who lists tasks needs none of it
+    from jim.reading.tasks.graph import as_svg, as_text, graph  # slow to load, and who lists tasks needs none of it
 
     found = graph(look(), arguments.names)
     if arguments.json:

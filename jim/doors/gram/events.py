@@ -20,7 +20,7 @@ from jim.doors.keeping import Keeper
 from jim.errand import Errand
 from jim.errors import UnknownJob
 from jim.files import read_regular
-from jim.statusdb.record import exit_code
+from jim.statusdb.seen.record import exit_code
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from jim.model import State
 from jim.pages.admission import OPEN
 from jim.pages.app import Pages, accepted, answer, as_csv, as_json, require_no_filter
 from jim.pages.live import HTML, TEXT, Made
-from jim.reading.accounts import Account, Accounts
 from jim.reading.lists import counted
+from jim.reading.site.accounts import Account, Accounts
 
 COLUMNS = ("account", "changed", "seen", "grid_jobs", "trouble", "problem", "url")
 

@@ -20,7 +20,7 @@ from jim.pages.admission import DOING, require_control
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
 from jim.pages.refusals import Refused
 from jim.pages.shown import visible
-from jim.reading.effects import Effect, effect, grown, then
+from jim.reading.job.effects import Effect, effect, grown, then
 from jim.reading.view import View
 
 log = logging.getLogger(__name__)

@@ -21,11 +21,11 @@ from jim.pages.admission import require_look
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.live import XML, Made
 from jim.pages.refusals import Refused
-from jim.reading import files
-from jim.reading.files import Found, Part
+from jim.reading.documents import files
+from jim.reading.documents.files import Found, Part
+from jim.reading.documents.xml_documents import Of, written
 from jim.reading.patience import Patience
 from jim.reading.view import View
-from jim.reading.xml_documents import Of, written
 
 LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024
 MEMBERS = 100

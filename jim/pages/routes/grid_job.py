@@ -16,13 +16,15 @@ from jim.pages.lately import SOON_SECONDS, Find
 from jim.pages.live import Made
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
-from jim.reading import documents, filters, groups, history, hosts, last_lines, lists
-from jim.reading import map as mapping
-from jim.reading.effects import offered
-from jim.reading.phases import phases
+from jim.reading import filters, groups, hosts, lists
+from jim.reading.documents import json_documents as documents
+from jim.reading.job import history, last_lines
+from jim.reading.job import map as mapping
+from jim.reading.job.effects import offered
+from jim.reading.job.phases import phases
 from jim.reading.view import View
 from jim.statusdb.asked import HostSeen, LocalJobSeen
-from jim.statusdb.record import status
+from jim.statusdb.seen.record import status
 
 HOSTS_SHOWN = 12
 UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads"), ()) | dict.fromkeys(

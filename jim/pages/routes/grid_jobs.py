@@ -17,9 +17,10 @@ from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.shown import address
 from jim.pages.tokens import Role
-from jim.reading import filters, lists, task_words
-from jim.reading.names import names_of
-from jim.reading.tasks import records
+from jim.reading import filters, lists
+from jim.reading.job.names import names_of
+from jim.reading.tasks import words as task_words
+from jim.reading.tasks.task import records
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 

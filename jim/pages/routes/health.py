@@ -8,7 +8,7 @@ from jim.errors import JimError
 from jim.pages.admission import OPEN
 from jim.pages.app import Pages
 from jim.pages.live import TEXT
-from jim.reading.site_view import health
+from jim.reading.site.site_view import health
 
 
 def add(app: Flask, pages: Pages) -> None:

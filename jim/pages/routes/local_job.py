@@ -16,13 +16,14 @@ from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.live import XML, Made
 from jim.pages.shown import cut
 from jim.pages.tokens import Role
-from jim.reading import documents, history
 from jim.reading.before_submission import Wait
-from jim.reading.claims import age, running
-from jim.reading.effects import offered
-from jim.reading.files import last_lines, log_files, outputs, sizes
-from jim.reading.masks import piece_words
-from jim.reading.phases import phases
+from jim.reading.documents import json_documents as documents
+from jim.reading.documents.files import last_lines, log_files, outputs, sizes
+from jim.reading.job import history
+from jim.reading.job.claims import age, running
+from jim.reading.job.effects import offered
+from jim.reading.job.masks import piece_words
+from jim.reading.job.phases import phases
 from jim.reading.quantities import memory_words
 from jim.reading.view import View
 from jim.statusdb.published import UNCHECKED
@@ -48,7 +49,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
     if kind == "json":
         return as_json(seen_by(g.role, documents.of_member(view, job, local)))
     if kind == "xml":
-        from jim.statusdb.writing import of_local_job
+        from jim.statusdb.documents.writing import of_local_job
 
         return Made(of_local_job(view.store, number, n), XML)
     attempts = view.store.attempts(number, n=n)
@@ -127,7 +128,7 @@ def _printed(view: View, attempts: Sequence[Attempt]) -> dict[str, str]:
 
 def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str, str]]:
     """Return the publications of the payload other than phases, in a form for people, and how they are not valid."""
-    from jim.statusdb.xml import indented
+    from jim.statusdb.documents.xml import indented
 
     left = PUBLISHED
     for each in view.store.details(local.grid, local.n):

@@ -10,7 +10,7 @@ from flask import Flask, Response
 from jim.model import State, Step
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.refusals import Refused
-from jim.reading.site_view import health, unfinished_counts
+from jim.reading.site.site_view import health, unfinished_counts
 from jim.reading.view import View
 
 if TYPE_CHECKING:

@@ -14,11 +14,20 @@ from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
-from jim.reading import history, lists
+from jim.reading import lists
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts, hole_words
-from jim.reading.names import names_of
-from jim.reading.site_view import TasksSeen, WhatWaits, health, in_trouble, tasks_seen, unfinished_counts, what_waits
+from jim.reading.job import history
+from jim.reading.job.names import names_of
+from jim.reading.site.site_view import (
+    TasksSeen,
+    WhatWaits,
+    health,
+    in_trouble,
+    tasks_seen,
+    unfinished_counts,
+    what_waits,
+)
 from jim.reading.view import View
 
 TROUBLE_DAYS = 7

@@ -15,13 +15,14 @@ from jim.pages.admission import require_look
 from jim.pages.app import DOCUMENT_SECONDS, Pages, accepted, answer, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.routes.files import place, send_xml
-from jim.reading import filters, queries
-from jim.reading.queries import Answer, Plan, Result
+from jim.reading import filters
+from jim.reading.documents import queries
+from jim.reading.documents.queries import Answer, Plan, Result
+from jim.reading.documents.xml_documents import Of, unnamed
 from jim.reading.view import View
-from jim.reading.xml_documents import Of, unnamed
-from jim.statusdb import xml_text
-from jim.statusdb.xpath import ALL, Most
-from jim.statusdb.xpath_tree import LONGEST
+from jim.statusdb.documents import xml_text
+from jim.statusdb.documents.xpath import ALL, Most
+from jim.statusdb.documents.xpath_tree import LONGEST
 
 FORMATS = ("html", "json", "csv", "xml")
 ON_A_PAGE = Most(1_000, 1024 * 1024)

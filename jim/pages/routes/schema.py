@@ -12,10 +12,10 @@ from jim.errors import JimError, UnknownJob
 from jim.files import read_regular
 from jim.pages.app import PAGE_SECONDS, Pages, as_json, require_no_filter
 from jim.pages.live import Made
-from jim.reading import grammar
+from jim.reading.documents import grammar
 from jim.reading.view import View
 from jim.request.grammars import all_grammars
-from jim.statusdb.validating import compare
+from jim.statusdb.documents.validating import compare
 
 LONGEST = 4 * 1024 * 1024
 RELAX_NG = "application/relax-ng+xml"  # no registered name exists; browsers offer to store it
@@ -96,6 +96,6 @@ def _as_rng(content: bytes, name: str) -> Response:
 
 
 def _rng() -> bytes:
-    from jim.statusdb.xml import schema as whole
+    from jim.statusdb.documents.xml import schema as whole
 
     return whole()

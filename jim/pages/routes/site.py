@@ -10,7 +10,7 @@ from flask import Flask
 from jim.pages.admission import require_look
 from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.live import Made
-from jim.reading import site_state
+from jim.reading.site import site_state
 from jim.reading.view import View
 
 

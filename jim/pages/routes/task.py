@@ -12,20 +12,18 @@ from jim.pages.app import Pages, as_json, require_no_filter
 from jim.pages.lately import SOON_SECONDS
 from jim.pages.live import Made
 from jim.pages.routes.files import document
-from jim.reading import (
-    filters,
-    task_facts,
-    task_graph,
-    task_lists,
-    task_pace,
-    task_tests,
-    task_waits,
-    task_words,
-    tasks,
-)
+from jim.reading import filters
 from jim.reading.filters import Filters
 from jim.reading.hosts import all_hosts
-from jim.reading.task_effects import offered
+from jim.reading.tasks import facts as task_facts
+from jim.reading.tasks import graph as task_graph
+from jim.reading.tasks import lists as task_lists
+from jim.reading.tasks import pace as task_pace
+from jim.reading.tasks import task as tasks
+from jim.reading.tasks import tests as task_tests
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks import words as task_words
+from jim.reading.tasks.effects import offered
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
 

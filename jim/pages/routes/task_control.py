@@ -18,12 +18,12 @@ from jim.pages.admission import DOING, require_control
 from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
 from jim.pages.routes.control import AGAIN, NUMBER, OF_FORM, never_kept, numbers, require_own_form
 from jim.pages.shown import visible
-from jim.reading.effects import grown
-from jim.reading.task_effects import OFFERED, TaskEffect, effect
+from jim.reading.job.effects import grown
+from jim.reading.tasks.effects import OFFERED, TaskEffect, effect
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
-from jim.tasks.asked import unfit_number
 from jim.tasks.effects import POOL_VERBS, TaskVerb
+from jim.tasks.file.asked import unfit_number
 from jim.tasks.throttle import NAMES
 
 log = logging.getLogger(__name__)

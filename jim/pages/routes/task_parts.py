@@ -15,12 +15,15 @@ from jim.pages.admission import require_look
 from jim.pages.app import Pages, as_csv, as_json, require_no_filter
 from jim.pages.live import Made
 from jim.pages.tokens import Role
-from jim.reading import filters, task_lists, task_waits, tasks
+from jim.reading import filters
 from jim.reading.filters import Filters
 from jim.reading.lists import Page
-from jim.reading.task_attempts import used_in_words
-from jim.reading.task_story import story
-from jim.reading.task_words import part_in_words
+from jim.reading.tasks import lists as task_lists
+from jim.reading.tasks import task as tasks
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks.attempts import used_in_words
+from jim.reading.tasks.story import story
+from jim.reading.tasks.words import part_in_words
 from jim.reading.view import View
 from jim.statusdb.asked import ItemSeen, PieceSeen
 from jim.statusdb.task_rows import Output, Task

@@ -12,9 +12,12 @@ from jim.pages.admission import seen_of_task
 from jim.pages.app import Pages, as_csv, as_json
 from jim.pages.live import Made
 from jim.pages.routes.files import document
-from jim.reading import filters, task_graph, task_lists, task_words
+from jim.reading import filters
+from jim.reading.documents.xml_documents import EVERY
+from jim.reading.tasks import graph as task_graph
+from jim.reading.tasks import lists as task_lists
+from jim.reading.tasks import words as task_words
 from jim.reading.view import View
-from jim.reading.xml_documents import EVERY
 from jim.statusdb.task_rows import ItemState, PieceState
 
 COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, NewItem
-from jim.tasks.mounted import identity
 from jim.tasks.sources import ALL, Found, group_of
 from jim.tasks.sources.memory import Memory, Seen
+from jim.tasks.sources.mounted import identity
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
 GONE_SECONDS = 60.0  # between two listings without a file

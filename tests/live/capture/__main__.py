@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.live.capture slurm DIRECTORY    # as root; the lab is up, with two nodes
 
 A new version of a batch system gets a directory of its own in tests/captured. What its answers mean is written
-beside them by hand, in expected.toml: see tests/unit/conformance.py. Takes some minutes, for limits are minutes.
+beside them by hand, in expected.toml: see tests/support/conformance.py. Takes some minutes, for limits are minutes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from jim.adapters.base import Adapter, source
 from jim.adapters.sge import Sge
 from jim.adapters.slurm import Slurm
 from jim.errors import BadSite
-from tests.unit import conformance
+from tests.support import conformance
 from tests.unit.adapters.history.chosen import by_name
 
 NAMED = [

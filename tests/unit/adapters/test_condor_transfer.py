@@ -6,7 +6,7 @@ import pytest
 
 from jim.model import State, Witness
 from jim.site.file import Batch
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 VANISHED = ("again", "vanished: it started, ended, and left no exit record")
 

@@ -11,10 +11,10 @@ from jim.adapters.capacity import Capacity, Room
 from jim.admin import advertise
 from jim.cli.advertise import classad
 from jim.idealizer.channel import Channel
-from jim.reading import summaries
+from jim.reading.site import summaries
 from jim.site import file as site_file
-from tests.cli_home import SetClock
-from tests.offering import CAPACITY, LONG, offering, summary
+from tests.support.cli_home import SetClock
+from tests.support.offering import CAPACITY, LONG, offering, summary
 
 
 @pytest.fixture

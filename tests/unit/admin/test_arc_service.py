@@ -8,7 +8,7 @@ from jim.admin import arc_service
 from jim.admin.arc_information import lines
 from jim.errors import BadSite, JimError
 from jim.site.file import Site
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 PARSER = """#!/bin/sh
 # -c FILE -b BLOCK -o OPTION

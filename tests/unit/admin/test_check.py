@@ -18,7 +18,7 @@ from jim.site import file as site_file
 from jim.site.file import Site, load
 from jim.statusdb.sqlite import Store
 from jim.workdir.submission import PROGRAMS
-from tests.machine import HERE, LOCAL, ME, NETWORK
+from tests.support.machine import HERE, LOCAL, ME, NETWORK
 
 pytestmark = pytest.mark.usefixtures("own_machine")
 

@@ -8,7 +8,7 @@ import pytest
 from jim.admin import gram_service
 from jim.errors import BadSite, JimError
 from tests.gram.script import MODULE, files
-from tests.machine import ME
+from tests.support.machine import ME
 
 # The service
 

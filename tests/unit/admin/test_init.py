@@ -19,7 +19,7 @@ from jim.site.file import Site, load, make_state, read
 from jim.site.sections import Queue
 from jim.site.settings import SECTIONS, settings
 from jim.statusdb import open_store
-from tests.machine import LOCAL, ME, NETWORK
+from tests.support.machine import LOCAL, ME, NETWORK
 
 pytestmark = pytest.mark.usefixtures("own_machine")
 

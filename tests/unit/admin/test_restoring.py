@@ -7,7 +7,7 @@ import pytest
 from jim.admin.restoring import PLACE, moved, restored
 from jim.errors import BadSite, JimError
 from jim.site.lock import Lock
-from tests.splitting_work import submit
+from tests.support.splitting_work import submit
 
 
 def test_a_state_directory_in_its_place_needs_nothing(world):

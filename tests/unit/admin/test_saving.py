@@ -14,7 +14,7 @@ from jim.doors import inbox
 from jim.errors import BadRequest, Damaged, StoreError, UnknownJob
 from jim.statusdb import open_store
 from jim.statusdb.sqlite import Store
-from tests.machine import DATA
+from tests.support.machine import DATA
 
 
 def names(file):

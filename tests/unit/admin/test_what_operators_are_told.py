@@ -11,7 +11,7 @@ from jim.admin import check
 from jim.cli import site_verbs
 from jim.site import file as site_file
 from jim.site.settings import SECTIONS, settings
-from tests.machine import HERE
+from tests.support.machine import HERE
 
 pytestmark = pytest.mark.usefixtures("own_machine")
 

@@ -7,7 +7,7 @@ from jim.jobs import Sender
 from jim.model import Answer, Witness
 from jim.site import acts
 from jim.site.acts import Act
-from tests.cli_home import EVIL, EVIL_SHOWN
+from tests.support.cli_home import EVIL, EVIL_SHOWN
 
 DRAINED = "until 2026-02-01T12:00:00Z; disks"
 

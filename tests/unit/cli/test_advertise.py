@@ -6,8 +6,8 @@ import pytest
 
 from jim import __version__
 from jim.cli.advertise import classad
-from tests.cli_home import EVIL, EVIL_SHOWN
-from tests.offering import offering, summary
+from tests.support.cli_home import EVIL, EVIL_SHOWN
+from tests.support.offering import offering, summary
 
 
 @pytest.fixture

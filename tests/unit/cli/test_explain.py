@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jim.model import Kind, Piece, Reason, State, Step, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, explained, sent
+from tests.support.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, explained, sent
 
 KEEPER_ASLEEP = """
 * no keeper is running: the last heartbeat was 1 min ago

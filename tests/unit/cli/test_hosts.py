@@ -7,7 +7,7 @@ import pytest
 from jim.evidence.avoiding import FACT, Avoided, to_store
 from jim.evidence.hosts import BlackHole
 from jim.model import Kind, Reason, State, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN
+from tests.support.cli_home import EVIL, EVIL_SHOWN
 
 HOLE = BlackHole("wn099", 7, 1769860000.0, 1769860007.0, 2.0, 20, 20)
 

@@ -2,7 +2,7 @@
 
 from jim.errors import Unheard
 from jim.model import Piece, State, Step
-from tests.cli_home import sent
+from tests.support.cli_home import sent
 
 # logs
 

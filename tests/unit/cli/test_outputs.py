@@ -1,6 +1,6 @@
 """jim outputs."""
 
-from tests.cli_home import EVIL, EVIL_SHOWN
+from tests.support.cli_home import EVIL, EVIL_SHOWN
 
 # outputs
 

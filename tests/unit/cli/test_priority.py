@@ -6,7 +6,7 @@ from jim.cli import main
 from jim.doors import inbox
 from jim.model import State
 from jim.site.settings import Limits
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 # Priorities
 

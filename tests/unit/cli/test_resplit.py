@@ -6,7 +6,7 @@ from jim.model import State, Step
 from jim.request import check
 from jim.site.settings import General
 from jim.work.pieces import herd_of
-from tests.splitting_work import ASKED, FILES
+from tests.support.splitting_work import ASKED, FILES
 
 
 def test_people_split_again(home, monkeypatch):

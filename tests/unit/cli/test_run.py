@@ -1,4 +1,4 @@
-"""jim run: what its command line becomes, and refusals. tests/localbatch/test_run.py runs programs."""
+"""jim run: what its command line becomes, and refusals. tests/unit/localbatch/test_run.py runs programs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from jim.cli.text import say_json, say_json_in_parts, say_json_list
 from jim.jobs import Sender
 from jim.model import Piece, State, Step, Verb, Witness
 from jim.statusdb.sqlite import Store
-from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
+from tests.support.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
 # status
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.splitting_work import ASKED, FILES
+from tests.support.splitting_work import ASKED, FILES
 
 
 def test_pieces_are_shown(home, tmp_path):

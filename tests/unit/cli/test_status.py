@@ -4,7 +4,7 @@ import json
 
 from jim.model import Kind, Reason, State, Step, Witness
 from jim.reading.view import View
-from tests.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
+from tests.support.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
 
 # status
 

@@ -12,8 +12,8 @@ import pytest
 from jim.doors import inbox
 from jim.model import Step
 from jim.site.file import Keep
-from tests.cli_home import RECORD_NAMES
-from tests.stand_ins import World
+from tests.support.cli_home import RECORD_NAMES
+from tests.support.stand_ins import World
 
 # submit
 

@@ -7,7 +7,7 @@ import pytest
 
 from jim.cli.table import COLOURS, table, wrapped
 from jim.statusdb.task_rows import TaskState
-from jim.tasks.concluding import COMPLETED, WITH_FAILURES
+from jim.tasks.pool.concluding import COMPLETED, WITH_FAILURES
 
 HEAD = ("id", "status", "local jobs", "reason")
 ROWS = (

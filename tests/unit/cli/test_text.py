@@ -3,7 +3,7 @@
 import pytest
 
 from jim.cli.text import escaped, facts, lines_of, plain, put, say, width_of, with_local_times
-from tests.cli_home import EVIL, EVIL_SHOWN
+from tests.support.cli_home import EVIL, EVIL_SHOWN
 
 # Words
 

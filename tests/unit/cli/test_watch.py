@@ -4,7 +4,7 @@ import re
 
 from jim.cli import watch
 from jim.model import State, Witness
-from tests.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
+from tests.support.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
 
 # watch
 

@@ -9,7 +9,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.model import Piece, State, Step, Witness
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 def ended(home):

@@ -85,7 +85,7 @@ def test_what_can_never_match_is_told_beside_the_results(home):
 
 def test_no_document_is_written_on_a_disk_that_is_nearly_full(home, monkeypatch):
     home.add()
-    monkeypatch.setattr("jim.reading.xml_documents.LEAST_FREE", 10**18)
+    monkeypatch.setattr("jim.reading.documents.xml_documents.LEAST_FREE", 10**18)
     code, out, err = home.run("xml", "--all")
     assert (code, out) == (1, "")
     assert "nearly full" in err

@@ -14,12 +14,12 @@ from jim.doors.again import hand_in_again
 from jim.doors.contract import door_of
 from jim.errors import BadSite, JimError
 from jim.model import Standing, State, Step
-from jim.statusdb.record import standing
-from tests.doors.toy import Toy
-from tests.stand_ins import World
+from jim.statusdb.seen.record import standing
+from tests.support.stand_ins import World
+from tests.unit.shell.toy import Toy
 
 HOME = Path(__file__).parents[3]
-TOY = "tests.doors.toy.Toy"
+TOY = "tests.unit.shell.toy.Toy"
 WAIT, BUSY = {"now": "wait"}, {"now": "busy"}
 
 

@@ -9,10 +9,10 @@ from jim import run_grid_job
 from jim.doors import generations, inbox
 from jim.doors.again import hand_in_again
 from jim.model import Step
-from tests.doors.fetching import Fetching
-from tests.stand_ins import World
+from tests.support.stand_ins import World
+from tests.unit.shell.fetching import Fetching
 
-DOOR, TOY = "tests.doors.fetching.Fetching", "tests.doors.toy.Toy"
+DOOR, TOY = "tests.unit.shell.fetching.Fetching", "tests.unit.shell.toy.Toy"
 LONG = "k" * 200  # its file has the sum of the key as its name
 
 

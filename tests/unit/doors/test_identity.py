@@ -11,8 +11,8 @@ from jim import run_grid_job
 from jim.doors import inbox
 from jim.doors.gram.request import apart
 from jim.errors import BadRequest
-from tests.certificates import PROXY
 from tests.gram.script import HOME, call, description
+from tests.support.certificates import PROXY
 
 ASKED = 'job_type = "executable"\nexecutable = "/bin/echo"\narguments = ["a"]\nkey = "mine"\n'
 

@@ -9,7 +9,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.errors import DiskFull, JimError, UnknownJob
-from jim.keeper import aging
+from jim.keeper.results import aging
 from jim.model import Step
 from jim.workdir.submission import remove_grid_directory
 
@@ -199,10 +199,10 @@ def killed(*_):
 
 
 DEATHS = [
-    "jim.keeper.aging.inbox.free",
+    "jim.keeper.results.aging.inbox.free",
     "jim.statusdb.sqlite.Store.remove",
-    "jim.keeper.aging.Aging._remove_files",
-    "jim.keeper.aging.remove_grid_directory",
+    "jim.keeper.results.aging.Aging._remove_files",
+    "jim.keeper.results.aging.remove_grid_directory",
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from jim.admin import check
 from jim.doors import inbox, untaken
 from jim.files import open_regular
-from jim.reading.site_state import look_around
+from jim.reading.site.site_state import look_around
 from jim.reading.view import View
 
 WISH = f"wish-000000001-1-{'a' * 24}"

@@ -18,8 +18,8 @@ from jim.model import NOTHING, Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
 from jim.statusdb.sqlite import Store
-from tests.exit_records import record
-from tests.stand_ins import Answers, Instead, World
+from tests.support.exit_records import record
+from tests.support.stand_ins import Answers, Instead, World
 
 
 def failed(record=None, *, blameless=True, witness=Witness.EXIT_RECORD, kind=Kind.UNKNOWN, host="node7") -> Failed:

@@ -6,7 +6,7 @@ import pytest
 
 from jim.errors import JimError
 from jim.evidence.exit_record import Output, read_claim, read_exit_record, read_jobs
-from tests.exit_records import exit_record, record
+from tests.support.exit_records import exit_record, record
 
 WHOLE = exit_record("jim-cafe-1-1", 11)
 SUM = "0" * 64

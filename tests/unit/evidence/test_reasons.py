@@ -8,7 +8,7 @@ from jim.evidence import reasons
 from jim.jobs import HELD
 from jim.model import Kind
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from jim.evidence.transitions import (
 )
 from jim.jobs import HELD, GridJob, LocalJob
 from jim.model import FROZEN, Piece, State, Step
-from tests.statuses import MAY_BECOME, may_become, seen_as
+from tests.support.statuses import MAY_BECOME, may_become, seen_as
 
 
 def local_job(state, *, files=("/a/0",), n=0, reason="", due=0.0, failure=""):

@@ -7,7 +7,7 @@ import pytest
 from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord
 from jim.model import Kind, Observation, State, Witness
-from tests.exit_records import record
+from tests.support.exit_records import record
 
 WARNED = "signal TERM from the batch system"
 IN_TIME, LIMIT = "warned 60 s before its time limit", "time limit: it ran for 0 s;"

@@ -17,7 +17,7 @@ from jim.handlers.pythia_monte_carlo import PythiaMonteCarlo
 from jim.request import LANGUAGES, check, read
 from jim.site.file import Site
 from jim.work.sizing import left_to_catalogue
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs" / "handlers.md").read_text()

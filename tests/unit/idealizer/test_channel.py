@@ -7,7 +7,7 @@ import pytest
 from jim.errors import BatchError, Full, NotStarted, Refused, Unclear
 from jim.idealizer.channel import Channel
 from jim.model import Answer, Batch, Observation, Resources, State
-from tests.stand_ins import Answers, Instead, StandInBatch, StandInClock
+from tests.support.stand_ins import Answers, Instead, StandInBatch, StandInClock
 
 
 @pytest.fixture

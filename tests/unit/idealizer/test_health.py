@@ -8,7 +8,7 @@ import pytest
 
 from jim.model import State
 from jim.site.file import Batch
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 LONG_ENOUGH = 60
 

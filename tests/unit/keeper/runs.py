@@ -6,7 +6,7 @@ import hashlib
 import tarfile
 from pathlib import Path
 
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 def files(**contents: bytes) -> dict:

@@ -9,9 +9,9 @@ import pytest
 from jim.model import State
 from jim.site import avoid
 from tests.fake_batch.kill import Kill, Killed
-from tests.farm import SETTINGS, farm, let_time_be_told
-from tests.sampled import sampled
-from tests.stand_ins import World
+from tests.support.farm import SETTINGS, farm, let_time_be_told
+from tests.support.sampled import sampled
+from tests.support.stand_ins import World
 
 PIECES, GOOD = 24, 11
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, 60))]

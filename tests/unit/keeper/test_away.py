@@ -12,7 +12,7 @@ from jim.model import State
 from jim.site.file import Batch
 from jim.workdir import packages
 from jim.workdir.removed import INSTANCE
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 TOUCH = 10  # so long a directory may be away
 
@@ -57,7 +57,8 @@ def test_what_waits_in_the_queue_of_a_removed_directory_is_fenced_for_good(world
 
 @pytest.mark.parametrize("name", ["1", "1/s1"])
 def test_what_an_earlier_keeper_sent_is_looked_for_though_its_directory_is_away(world, name, monkeypatch):
-    monkeypatch.setattr("jim.keeper.sending._record", lambda *_: None)  # the keeper is killed before it records that
+    # The keeper is killed before it records that.
+    monkeypatch.setattr("jim.keeper.queue.sending._record", lambda *_: None)
     world.submit(1)
     world.until(lambda: world.batch.tasks)
     monkeypatch.undo()
@@ -73,7 +74,8 @@ def test_what_an_earlier_keeper_sent_is_looked_for_though_its_directory_is_away(
 
 
 def test_what_an_earlier_keeper_has_not_begun_to_send_is_sent_at_once(world, monkeypatch):
-    monkeypatch.setattr("jim.keeper.sending.Sending._start", lambda *_: NEVER)  # it is killed right after the intent
+    # It is killed right after the intent.
+    monkeypatch.setattr("jim.keeper.queue.sending.Sending._start", lambda *_: NEVER)
     world.submit(1)
     world.until(lambda: world.store.submission(1, 1))
     monkeypatch.undo()

@@ -12,9 +12,9 @@ from jim.keeper.due import JUMP_SECONDS
 from jim.model import State, SubmissionState
 from jim.site.file import Batch
 from jim.statusdb.sqlite import Store
-from tests.formats import TO_FORMAT_5
-from tests.sampled import sampled
-from tests.stand_ins import Answers, Instead, StandInClock, World
+from tests.support.formats import TO_FORMAT_5
+from tests.support.sampled import sampled
+from tests.support.stand_ins import Answers, Instead, StandInClock, World
 from tests.unit.statusdb.grounds import add
 
 DAY = 86_400.0

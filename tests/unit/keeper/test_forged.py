@@ -8,7 +8,7 @@ import pytest
 
 from jim.model import State
 from jim.site.file import Batch
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_forged_end_in_the_spool_ends_nothing(world, caplog):
 
 
 def test_a_forged_end_after_the_honest_one_does_not_replace_it(world, monkeypatch):
-    monkeypatch.setattr("jim.keeper.verifying.Verifying.__call__", lambda *_: None)
+    monkeypatch.setattr("jim.keeper.results.verifying.Verifying.__call__", lambda *_: None)
     world.batch.finish(2)
     world.until(lambda: world.state(2, 0) is State.COMPLETING)
     honest = world.store.attempts(2, n=0)[0].record
@@ -89,7 +89,7 @@ def test_a_record_waits_while_the_claim_is_out_of_reach(world, monkeypatch):
         raise OSError(5, os.strerror(5), f"{directory}/claim.{index}")
 
     with monkeypatch.context() as patched:
-        patched.setattr("jim.keeper.arrivals.claim_of", away)
+        patched.setattr("jim.keeper.attempts.arrivals.claim_of", away)
         forge(world)
         world.go(3)
         assert (world.state(2, 0), rejected(world)) == (State.RUNNING, [])

@@ -9,7 +9,7 @@ import pytest
 from jim.errors import Unclear
 from jim.keeper.workers import Workers
 from jim.site.file import Batch
-from tests.stand_ins import Answers, Instead, World
+from tests.support.stand_ins import Answers, Instead, World
 
 GRID_JOBS = 12
 

@@ -12,10 +12,10 @@ import pytest
 from jim.doors.placing import Watched
 from jim.errors import JimError, LogLost
 from jim.files import beside
-from jim.keeper import packing
-from jim.keeper.accepting import TakingInbox
+from jim.keeper.inbox.accepting import TakingInbox
+from jim.keeper.results import packing
 from jim.model import State
-from jim.tasks import kept
+from jim.tasks.file import kept
 from jim.workdir import copying
 
 LOOK = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA integrity_check').fetchall()"

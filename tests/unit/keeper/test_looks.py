@@ -4,7 +4,7 @@ import pytest
 
 from jim.keeper.looks import LISTING, SPARE_THREAD, THREAD, Looks
 from jim.keeper.workers import NEVER
-from tests.stand_ins import StandInClock
+from tests.support.stand_ins import StandInClock
 
 
 @pytest.fixture

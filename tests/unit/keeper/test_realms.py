@@ -9,10 +9,10 @@ import pytest
 
 from jim import run_grid_job
 from jim.doors import inbox
-from jim.keeper.placing import PATIENCE_SECONDS
-from jim.keeper.renewing import LOOKED_EVERY
+from jim.keeper.queue.renewing import LOOKED_EVERY
+from jim.keeper.results.placing import PATIENCE_SECONDS
 from jim.site.realm import Realm
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 KEY = b"the.key.of.the.account"
 

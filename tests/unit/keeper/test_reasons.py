@@ -14,17 +14,17 @@ from jim.errors import Unclear
 from jim.evidence import reasons, verdict
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
 from jim.jobs import Change, whole_reason
-from jim.keeper import deciding, ending
+from jim.keeper.attempts import deciding, ending
 from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
-from jim.reading import waits
+from jim.reading.job import waits
 from jim.reading.view import View
 from jim.site.file import Batch
-from jim.statusdb.record import failures
+from jim.statusdb.seen.record import failures
 from jim.statusdb.sqlite import Store
-from tests.exit_records import record
-from tests.formats import TO_FORMAT_5
-from tests.stand_ins import Answers, Instead, World
-from tests.unit import own_sentences
+from tests.support import own_sentences
+from tests.support.exit_records import record
+from tests.support.formats import TO_FORMAT_5
+from tests.support.stand_ins import Answers, Instead, World
 
 SAID = "Site policy: jobs need a project code"
 NO = Reason(Kind.NOT_ACCEPTED, {"cause": "unclear", "code": 1, "said": SAID}, "not accepted: hm")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from jim.keeper import arrivals, rejecting
+from jim.keeper import rejecting
+from jim.keeper.attempts import arrivals
 from jim.keeper.rejecting import FLOOD, REMOVED, Rejected, Why, removed
 from jim.model import State
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 
 @pytest.fixture

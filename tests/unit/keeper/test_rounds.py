@@ -7,7 +7,8 @@ import pytest
 
 from jim.errand import Errand
 from jim.errors import DiskFull
-from jim.keeper import answering, rounds
+from jim.keeper import rounds
+from jim.keeper.results import answering
 from jim.keeper.rounds import Rounds, of_grid_job, of_site
 from jim.run_grid_job import moves
 

@@ -26,12 +26,12 @@ from jim.keeper.opening import hold_of
 from jim.keeper.serial import instances_in, own_work, serials
 from jim.model import MARK_VARIABLE, State, Step
 from jim.site.file import Site, make_state
-from jim.statusdb.found import SUPERSEDED, TAKEN_UP
+from jim.statusdb.grid.found import SUPERSEDED, TAKEN_UP
 from jim.statusdb.sqlite import Store
 from jim.workdir.claims import fence
-from tests.formats import TO_FORMAT_4
-from tests.splitting_work import end_all, submit
-from tests.stand_ins import Answers, Instead, StandInClock
+from tests.support.formats import TO_FORMAT_4
+from tests.support.splitting_work import end_all, submit
+from tests.support.stand_ins import Answers, Instead, StandInClock
 
 OF_STATE = ("status.db", "status.db-wal", "status.db-shm")
 

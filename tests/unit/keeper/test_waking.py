@@ -7,7 +7,7 @@ import pytest
 from jim.errors import BadSite
 from jim.keeper import waking
 from jim.keeper.waking import ring
-from tests.doors.place import HOME
+from tests.unit.shell.place import HOME
 
 
 def test_a_keeper_that_runs_has_its_libraries(place, monkeypatch):

@@ -12,7 +12,7 @@ from jim.errand import Errand
 from jim.errors import DiskFull, JimError, Outdated
 from jim.keeper import workers as room
 from jim.keeper.workers import Workers
-from tests.stand_ins import StandInClock, StandInWorkers
+from tests.support.stand_ins import StandInClock, StandInWorkers
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from jim.jobs import Sender
 from jim.model import State, Witness
-from tests.cli_home import sent
+from tests.support.cli_home import sent
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from jim.model import State, Witness
 from jim.reading.heart import heart
 from jim.site.lock import holder
-from tests.cli_home import sent
+from tests.support.cli_home import sent
 
 HOLD = """
 import fcntl, sys, time

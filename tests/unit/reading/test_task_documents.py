@@ -12,13 +12,13 @@ from lxml import etree
 
 from jim import cli
 from jim.errors import UnknownJob
-from jim.reading.queries import begun, ended, planned
+from jim.reading.documents.queries import begun, ended, planned
+from jim.reading.documents.xml_documents import EVERY, Of, write
 from jim.reading.view import View, look
-from jim.reading.xml_documents import EVERY, Of, write
-from jim.statusdb.xml import evaluate, schema
-from jim.statusdb.xpath_nodes import NotTranslated, Root
-from jim.statusdb.xpath_sql import Translation
-from jim.statusdb.xpath_tree import parsed
+from jim.statusdb.documents.xml import evaluate, schema
+from jim.statusdb.documents.xpath_nodes import NotTranslated, Root
+from jim.statusdb.documents.xpath_sql import Translation
+from jim.statusdb.documents.xpath_tree import parsed
 from tests.unit.tasks.chain import Chain
 
 JIM = {"jim": "urn:jim:status:1"}

@@ -4,7 +4,7 @@ import pytest
 
 from jim.jobs import Sender
 from jim.model import State, Step
-from tests.cli_home import sent
+from tests.support.cli_home import sent
 
 
 def reasons(home):

@@ -8,7 +8,7 @@ import pytest
 
 from jim.keeper.serial import CHOICE
 from jim.reading.view import View, look
-from tests.cli_home import explained
+from tests.support.cli_home import explained
 
 # logs
 

@@ -12,7 +12,7 @@ import jim
 from jim.errors import JimError
 from jim.site import lock
 from jim.site.lock import FRESH_SECONDS, MISSED_SECONDS, Lock, alone, heart_beats, holder, runs
-from tests.cli_home import SetClock
+from tests.support.cli_home import SetClock
 
 HOME = Path(jim.__file__).parent
 

@@ -3,7 +3,7 @@
 from jim.splitting.files_and_jobs import Settled, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Producer
-from tests.splitting_work import file, jobs, names, work
+from tests.support.splitting_work import file, jobs, names, work
 
 LIMITS = {"min_merge_size": 50, "max_merge_size": 100, "max_merge_events": 1000}
 

@@ -1,6 +1,6 @@
 """The splitters by files: what is expected was worked out by hand from their definitions."""
 
-from tests.splitting_work import file, jobs, work
+from tests.support.splitting_work import file, jobs, work
 
 # Files
 

@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.errors import JobLimitExceeded
-from tests.splitting_work import AB, COST, MC, A, B, file, jobs, names, work
+from tests.support.splitting_work import AB, COST, MC, A, B, file, jobs, names, work
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.errors import JobLimitExceeded
-from tests.splitting_work import COST, A, B, file, jobs, lumis, names, work
+from tests.support.splitting_work import COST, A, B, file, jobs, lumis, names, work
 
 # LumiBased
 

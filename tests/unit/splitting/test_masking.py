@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jim.splitting.errors import InvalidMask
-from tests.splitting_work import file, jobs, lumis, work
+from tests.support.splitting_work import file, jobs, lumis, work
 from tests.unit.splitting.refusals import parameters, refused
 
 # LumiBased

@@ -4,7 +4,7 @@ import pytest
 
 from jim.splitting.errors import UnknownSplitter
 from jim.splitting.registry import known, split
-from tests.splitting_work import work
+from tests.support.splitting_work import work
 
 
 def test_a_splitter_is_known_by_its_name():

@@ -7,7 +7,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.statusdb.sqlite import Store
-from tests.new_store import make_new
+from tests.support.new_store import make_new
 
 
 @pytest.fixture

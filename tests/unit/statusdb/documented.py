@@ -3,7 +3,7 @@
 from jim.clock import Clock
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb.sqlite import Store
-from tests.exit_records import exit_record
+from tests.support.exit_records import exit_record
 
 NOON = "2026-01-31T12:00:00.000Z"
 NOON_S = "1769860800.000"

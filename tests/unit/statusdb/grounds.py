@@ -13,7 +13,7 @@ from jim.clock import Clock
 from jim.model import Piece
 from jim.statusdb import file_of, open_store
 from jim.statusdb.contract import Store
-from tests.formats import TO_FORMAT_5
+from tests.support.formats import TO_FORMAT_5
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 CREATED = "2026-01-31T11:00:00.000Z"

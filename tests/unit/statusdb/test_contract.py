@@ -131,7 +131,7 @@ def test_the_journal_gives_the_last_lines_oldest_first(store: Store) -> None:
 
 
 def test_a_long_journal_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jim.statusdb.journals.LINES_AT_ONCE", 3)
+    monkeypatch.setattr("jim.statusdb.grid.journals.LINES_AT_ONCE", 3)
     add(store)
     store.add_grid_job(2, "other", "someone", CREATED, REQUEST)
     for number in range(10):

@@ -17,7 +17,7 @@ from jim.statusdb.asked import LocalJobsAsked, Minute
 from jim.statusdb.derived import minute_of
 from jim.statusdb.making import BLOCK, DERIVED
 from jim.statusdb.sqlite import Store
-from tests.formats import TO_FORMAT_7
+from tests.support.formats import TO_FORMAT_7
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
 RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from jim.statusdb import formats
-from tests.formats import TO_FORMAT_13
+from tests.support.formats import TO_FORMAT_13
 
 
 def tables(db: sqlite3.Connection) -> dict[str, list[str]]:

@@ -8,17 +8,17 @@ from lxml import etree
 from jim.clock import Clock
 from jim.errors import BadRequest
 from jim.model import Piece, Step
-from jim.reading import documents
+from jim.reading.documents import json_documents as documents
+from jim.reading.documents.queries import answered, planned
+from jim.reading.documents.xml_documents import Of
 from jim.reading.filters import read
 from jim.reading.lists import GRID_JOBS, grid_jobs
-from jim.reading.queries import answered, planned
 from jim.reading.view import View
-from jim.reading.xml_documents import Of
 from jim.site.file import Site, make_state
 from jim.statusdb import file_of
+from jim.statusdb.documents.writing import document
 from jim.statusdb.sqlite import Store
-from jim.statusdb.writing import document
-from tests.formats import TO_FORMAT_13
+from tests.support.formats import TO_FORMAT_13
 
 NS = {"jim": "urn:jim:status:1"}
 

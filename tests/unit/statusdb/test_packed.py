@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from jim.statusdb import packed
-from tests.exit_records import exit_record
+from tests.support.exit_records import exit_record
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 OUTPUTS = f"file 0 {EMPTY} stdout\nfile 0 {EMPTY} stderr\n"

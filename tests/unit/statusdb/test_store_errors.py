@@ -12,14 +12,14 @@ from jim.database import Connection
 from jim.doors import inbox
 from jim.errors import Busy, DiskFull, NotStorable
 from jim.handlers.base import Handler
-from jim.keeper import collecting
-from jim.keeper.accepting import TakingInbox
-from jim.keeper.settling import _take_record
+from jim.keeper.attempts.settling import _take_record
+from jim.keeper.inbox.accepting import TakingInbox
+from jim.keeper.results import collecting
 from jim.model import State, Step
 from jim.run_grid_job import serve
 from jim.statusdb import open_store
-from tests.sampled import sampled
-from tests.splitting_work import submit as split
+from tests.support.sampled import sampled
+from tests.support.splitting_work import submit as split
 
 
 class Failing:
@@ -80,7 +80,7 @@ def fails(*_, **__):
 
 @pytest.mark.parametrize("start", sampled(range(6)))
 def test_wherever_the_store_fails_once_nothing_is_concluded_from_it(tmp_path, monkeypatch, start):
-    from tests.stand_ins import World
+    from tests.support.stand_ins import World
 
     at, reached, told = 1 + start, True, None
     while reached:
@@ -114,7 +114,7 @@ def test_an_exit_record_that_cannot_be_stored_stays_in_the_spool(world, monkeypa
 
 
 def test_an_exit_record_that_was_found_and_cannot_be_stored_is_no_bad_one(world, monkeypatch):
-    monkeypatch.setattr("jim.keeper.settling.arrivals.ended", fails)
+    monkeypatch.setattr("jim.keeper.attempts.settling.arrivals.ended", fails)
     world.keeper.doubts[1, 1, 1] = "doubt"
     with pytest.raises(DiskFull):
         _take_record(world.keeper, (1, 1, 1), "record")
@@ -157,7 +157,7 @@ def test_outputs_are_not_spoilt_by_a_store_that_cannot_be_read(world, monkeypatc
     world.batch.finish(1)
     world.until(lambda: world.state(1) is State.COMPLETED or world.store.grid_jobs(Step.COLLECTING))
     with monkeypatch.context() as patch:
-        patch.setattr("jim.keeper.collecting.fill", fails)
+        patch.setattr("jim.keeper.results.collecting.fill", fails)
         with pytest.raises(DiskFull):
             world.until(lambda: world.finished(1))
         world.store.set_grid_job(1, wish="cancel")

@@ -12,9 +12,9 @@ from typing import Any
 from jim.doors import inbox
 from jim.model import State
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks import creating, words
 from jim.tasks.effects import TaskVerb
-from tests.stand_ins import World
+from jim.tasks.file import creating, words
+from tests.support.stand_ins import World
 
 SH = 'request = { job_type = "executable", executable = "/bin/echo", arguments = ["$InputFiles"] }'
 EVENTS = 'request = { job_type = "executable", executable = "/bin/echo", arguments = ["$FirstEvent", "$LastEvent"] }'

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jim.reading import task_effects, task_waits
-from jim.reading.task_facts import sums
-from jim.reading.task_words import inputs_in_words
+from jim.reading.tasks import effects as task_effects
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks.facts import sums
+from jim.reading.tasks.words import inputs_in_words
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
-from tests.sampled import sampled
+from tests.support.sampled import sampled
 from tests.unit.tasks.ground import SH
 
 TEXT = """\

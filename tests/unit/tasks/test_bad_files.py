@@ -8,7 +8,7 @@ import pytest
 
 from jim.errors import BadRequest
 from jim.site.file import Site
-from jim.tasks import file as task_file
+from jim.tasks.file import reading as task_file
 
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", outputs = ["o.dat"] }\n'
 GEN = f"""\

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from jim.reading import task_waits
+from jim.reading.tasks import waits as task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.throttle import read
-from tests.farm import SETTINGS, Farm, Node, let_time_be_told
-from tests.sampled import sampled
+from tests.support.farm import SETTINGS, Farm, Node, let_time_be_told
+from tests.support.sampled import sampled
 from tests.unit.tasks.ground import SH, Ground, a_list
 
 FIRST = 10

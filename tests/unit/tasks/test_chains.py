@@ -10,13 +10,13 @@ import pytest
 from jim.cli.tasks.recovery import recovered, say_recovery
 from jim.errors import BadRequest
 from jim.model import State
-from jim.reading import task_waits
-from jim.reading.site_view import tasks_seen
-from jim.reading.task_effects import effect
+from jim.reading.site.site_view import tasks_seen
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks.effects import effect
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
-from jim.tasks import planning
 from jim.tasks.effects import TaskVerb
+from jim.tasks.pieces import planning
 from tests.unit.tasks.chain import RECO, RUN, Chain
 from tests.unit.tasks.ground import a_list
 
@@ -338,7 +338,7 @@ def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_sta
     ground.chain(events=10, store=False)
     ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
     ground.ask("pause", "reco")
-    from jim.keeper.aging import is_over
+    from jim.keeper.results.aging import is_over
 
     monkeypatch.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
     ground.go(2, 10.0)
@@ -356,7 +356,7 @@ def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_sta
 
 
 def test_what_was_there_before_a_task_is_caught_up_with(ground, monkeypatch):
-    monkeypatch.setattr("jim.tasks.feeding.AT_ONCE", 3)
+    monkeypatch.setattr("jim.tasks.pool.feeding.AT_ONCE", 3)
     whole = ground.text(events=20)
     gen = whole[: whole.index('[[task]]\nname = "reco"')]
     ground.start(gen, "gen")

@@ -15,8 +15,8 @@ from jim.model import State
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import to_retry
-from tests.sampled import sampled
-from tests.stand_ins import Answers, Instead
+from tests.support.sampled import sampled
+from tests.support.stand_ins import Answers, Instead
 from tests.unit.tasks.ground import SH, Ground
 
 STEPS = 60

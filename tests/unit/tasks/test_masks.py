@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jim.statusdb.task_rows import TaskState
-from tests.sampled import sampled
+from tests.support.sampled import sampled
 from tests.unit.tasks.masks import EXPECTED, NAMES, Masks
 
 

@@ -88,7 +88,7 @@ def test_a_wave_that_was_just_taken_in_finds_what_it_sends_along(ground, monkeyp
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patched:
-        patched.setattr("jim.keeper.dividing.prepare_grid_job", away)
+        patched.setattr("jim.keeper.queue.dividing.prepare_grid_job", away)
         ground.ask("start", untested=True)
         ground.until(lambda: ground.store.grid_jobs())
     assert ground.store.grid_job(1).step is Step.ACCEPTED

@@ -8,8 +8,8 @@ import pytest
 
 from jim.model import State, Step, Verb
 from jim.statusdb.task_rows import TaskState
-from jim.tasks import cutting, planning
 from jim.tasks.moves import Tasks
+from jim.tasks.pieces import cutting, planning
 from tests.unit.tasks.ground import EVENTS, SH, a_list, whole
 
 
@@ -97,7 +97,7 @@ def test_a_grid_job_that_fails_as_a_whole_fails_its_pieces(ground, tmp_path, mon
     def no(*_):
         raise ValueError("no such thing")
 
-    monkeypatch.setattr("jim.keeper.dividing.pieces_in", no)
+    monkeypatch.setattr("jim.keeper.queue.dividing.pieces_in", no)
     ground.start(
         f"""
         [[task]]
@@ -143,8 +143,8 @@ def test_pieces_are_planned_ahead_by_the_allowance_not_by_what_it_may_become(
     ground, tmp_path, monkeypatch, source, ready
 ):
     a_list(tmp_path, *map(str, range(200)))
-    monkeypatch.setattr("jim.tasks.planning.AHEAD", 20)
-    monkeypatch.setattr("jim.tasks.planning.STORED_AT_ONCE", 10)
+    monkeypatch.setattr("jim.tasks.pieces.planning.AHEAD", 20)
+    monkeypatch.setattr("jim.tasks.pieces.planning.STORED_AT_ONCE", 10)
     ground.start(
         f"""
         [[task]]
@@ -187,7 +187,7 @@ def test_grid_jobs_of_a_task_have_its_name_and_no_pieces_in_their_request_once_s
 
 
 def test_a_refused_request_pauses_the_task_and_loses_nothing(ground, tmp_path, monkeypatch):
-    from jim.tasks import handing_in
+    from jim.tasks.pieces import handing_in
 
     real = handing_in.request_of
     monkeypatch.setattr(handing_in, "request_of", lambda *_: (_ for _ in ()).throw(handing_in.JimError("no queue")))

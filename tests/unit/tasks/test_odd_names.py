@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from jim.reading import task_effects, task_waits
+from jim.reading.tasks import effects as task_effects
+from jim.reading.tasks import waits as task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jim.errors import BadRequest
-from jim.reading import task_waits
+from jim.reading.tasks import waits as task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.ground import Ground, a_list, whole
@@ -191,7 +191,7 @@ def test_another_file_of_that_name_is_never_replaced(ground, store):
 
 @pytest.mark.parametrize("call", ["link", "fsync"])
 def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, call):
-    from jim.tasks import storing
+    from jim.tasks.results import storing
 
     class Killed(BaseException):
         pass
@@ -219,7 +219,7 @@ def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, 
 
 
 def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
-    from jim.tasks import storing
+    from jim.tasks.results import storing
 
     real = os.link
 

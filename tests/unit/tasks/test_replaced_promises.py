@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jim.statusdb.task_rows import TaskState
-from tests.sampled import sampled
+from tests.support.sampled import sampled
 from tests.unit.tasks.chain import GEN, MERGE, RECO, Chain
 from tests.unit.tasks.ground import a_list
 

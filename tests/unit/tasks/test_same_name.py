@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.statusdb.task_rows import NewItem, TaskState
-from jim.tasks.looking import Looking, _found
+from jim.tasks.pool.looking import Looking, _found
 from jim.tasks.sources import Found
 from tests.unit.tasks.chain import GEN, RECO, Chain
 from tests.unit.tasks.ground import EVENTS, SH

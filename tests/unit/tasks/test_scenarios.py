@@ -21,15 +21,15 @@ from jim.attempts.seeds import seed_of
 from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
 from jim.model import State, Step, SubmissionState
-from jim.reading import task_waits
-from jim.reading.task_effects import effect
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks.effects import effect
 from jim.reading.view import View
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from jim.tasks.effects import TaskVerb
-from tests.formats import TO_FORMAT_12
-from tests.sampled import sampled
-from tests.stand_ins import Answers, Instead
+from tests.support.formats import TO_FORMAT_12
+from tests.support.sampled import sampled
+from tests.support.stand_ins import Answers, Instead
 from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list, events, whole
 
@@ -74,7 +74,7 @@ def test_2_a_kill_between_storing_items_and_looking_again_takes_no_item_twice(gr
 
 
 def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground, monkeypatch):
-    monkeypatch.setattr("jim.tasks.planning.STORED_AT_ONCE", 7)
+    monkeypatch.setattr("jim.tasks.pieces.planning.STORED_AT_ONCE", 7)
     ground.start(events(200, 2, "release = { at_once = 0 }"))
     while ground.task().next_piece < 100:
         ground.restart()
@@ -87,7 +87,7 @@ def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground,
 
 @pytest.mark.parametrize("after", ["intended", "deposited"])
 def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, after):
-    from jim.tasks import handing_in
+    from jim.tasks.pieces import handing_in
 
     class Killed(BaseException):
         pass
@@ -128,7 +128,7 @@ def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
 
 def test_6_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_once(tmp_path, monkeypatch):
     """All of it is one transaction: what was done before the kill is undone with it."""
-    from jim.tasks import following
+    from jim.tasks.results import following
 
     class Killed(BaseException):
         pass
@@ -222,7 +222,7 @@ def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch
 
     ground.create(events(8, 2))
     with monkeypatch.context() as patch:
-        patch.setattr("jim.tasks.handing_in.inbox.deposit", full)
+        patch.setattr("jim.tasks.pieces.handing_in.inbox.deposit", full)
         ground.ask("start", untested=True)
         ground.until(lambda: ground.store.waves(1))
         ground.go(20, 5.0)
@@ -575,7 +575,7 @@ def test_44_a_grid_job_by_hand_is_sent_though_tasks_have_filled_their_part(tmp_p
 def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
     ground.start(events(4, 2))
     ground.until(lambda: ground.counts("pieces"))
-    from jim.reading.tasks import file_differs
+    from jim.reading.tasks.task import file_differs
 
     assert not file_differs(ground.task())
     ground.write(events(40, 2))
@@ -691,7 +691,8 @@ def test_a_test_of_a_task_that_runs_pauses_it_by_no_refusal(ground, monkeypatch)
     ground.start(events(40, 1, "release = { at_once = 2 }"))
     ground.until(lambda: len(ground.batch.tasks) == 2)
     with monkeypatch.context() as patch:
-        patch.setattr("jim.tasks.handing_in.request_of", lambda *_: (_ for _ in ()).throw(BadRequest("no such queue")))
+        refused = (BadRequest("no such queue") for _ in range(99))
+        patch.setattr("jim.tasks.pieces.handing_in.request_of", lambda *_: (_ for _ in ()).throw(next(refused)))
         ground.ask("test")
         ground.go(6, 1.0)
     assert ground.task().state is TaskState.RUNNING
@@ -963,7 +964,7 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
 
 def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
-    monkeypatch.setattr("jim.reading.task_releases.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.reading.tasks.releases.MOST_WAVES", 3)
     ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
     ground.store.set_task(1, throttle={**ground.task().throttle, "at_once": 2})
 
@@ -1169,7 +1170,7 @@ def on_wave(ground, tmp_path):
 def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
     ground, tmp_path, verb, target, more, words
 ):
-    from jim.reading.effects import refuse_on_wave
+    from jim.reading.job.effects import refuse_on_wave
     from jim.reading.view import View
 
     on_wave(ground, tmp_path)
@@ -1438,7 +1439,7 @@ def test_a_clock_that_is_set_back_lets_nothing_wait_longer(ground, tmp_path):
 @pytest.mark.torture
 def test_a_clock_that_is_set_back_in_a_bad_time_holds_back_no_probe(tmp_path, monkeypatch):
     later = {"now": 200_000.0, "id": "boot-1", "jumped": 0.0}  # else it would be set back to before 1970
-    monkeypatch.setattr("tests.stand_ins.StandInClock.__init__", lambda clock: vars(clock).update(later))
+    monkeypatch.setattr("tests.support.stand_ins.StandInClock.__init__", lambda clock: vars(clock).update(later))
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
     ground.clock.jumped -= 86_400.0
     assert 5 <= fails(ground, 3600.0) <= 9

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from jim.model import State, Step
-from jim.reading import task_graph, task_hindrances, task_waits, task_words, waits
+from jim.reading.job import waits
 from jim.reading.progress import progress
-from jim.reading.task_facts import sources
+from jim.reading.tasks import graph as task_graph
+from jim.reading.tasks import hindrances as task_hindrances
+from jim.reading.tasks import waits as task_waits
+from jim.reading.tasks import words as task_words
+from jim.reading.tasks.facts import sources
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 from tests.unit.tasks.chain import Chain

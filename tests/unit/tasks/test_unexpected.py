@@ -9,8 +9,11 @@ import pytest
 
 from jim.errors import JimError
 from jim.statusdb.task_rows import TaskState
-from jim.tasks import following, looking, moves, planning, pooling, recovering, storing, trying, wishes
+from jim.tasks import moves, wishes
 from jim.tasks.effects import TaskVerb
+from jim.tasks.pieces import planning, recovering, trying
+from jim.tasks.pool import looking, pooling
+from jim.tasks.results import following, storing
 from jim.tasks.sources import lists
 from tests.unit.tasks.ground import EVENTS, Ground, events
 
@@ -98,7 +101,7 @@ def test_a_fault_in_a_wish_puts_the_wish_aside_and_the_journal_tells_of_it(groun
 def test_a_fault_in_a_wish_for_a_grid_job_puts_the_wish_aside(ground, monkeypatch):
     ground.submit(1)
     ground.go(2)
-    monkeypatch.setattr("jim.keeper.accepting.wishes.take", odd)
+    monkeypatch.setattr("jim.keeper.inbox.accepting.wishes.take", odd)
     ground.wish("cancel", "1")
     ground.go()
     lines = [line.reason for line in ground.store.journal(1) if line.now == "cancel changes nothing"]

@@ -13,7 +13,7 @@ from jim.errors import BadRequest
 from jim.model import Step
 from jim.request import check
 from jim.site.file import General, Sizing
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 FILES = [
     {"lfn": "/a", "events": 30, "runs": {"1": [1, 2, 3]}, "size": 7, "locations": ["A"], "parents": ["/p"]},

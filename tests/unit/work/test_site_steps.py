@@ -11,7 +11,7 @@ from jim.model import Piece
 from jim.request import check
 from jim.site.file import General
 from jim.work.site_steps import OfEach, take
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 OWN = """
 from jim.errors import BadRequest

@@ -14,7 +14,7 @@ from jim.doors.intake import prepare
 from jim.errors import BadRequest
 from jim.site.file import Site
 from jim.workdir import credentials
-from tests.certificates import LONG, LONG_END, LONGER, LONGER_END, OLD, OLD_END
+from tests.support.certificates import LONG, LONG_END, LONGER, LONGER_END, OLD, OLD_END
 
 NOW = 1772539200.0  # 2026-03-03T12:00:00Z
 

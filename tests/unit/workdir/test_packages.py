@@ -26,7 +26,7 @@ from jim.site.settings import Keep, Payload, settings
 from jim.workdir import packages
 from jim.workdir.packages import members, share, sweep
 from jim.workdir.submission import prepare_grid_job
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 MOST = 10**9
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from jim.files import LinkFound, held
-from jim.keeper import handing_over
-from jim.keeper.sending import _jobs
+from jim.keeper.queue import handing_over
+from jim.keeper.queue.sending import _jobs
 from jim.model import State, SubmissionState
 from jim.workdir import credentials, packages, submission
 from jim.workdir.claims import claim_of, claims, fence, put_over, trace
 from jim.workdir.pinned import pinned
 from jim.workdir.removed import remake, was_remade, was_removed
-from tests.stand_ins import Answers, Instead
+from tests.support.stand_ins import Answers, Instead
 
 PLACES = ["1", "1/s1"]
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -193,7 +193,7 @@ def test_outputs_behind_a_link_are_waited_for_however_long(world, grid, link, pl
 
 
 def test_no_tar_goes_behind_a_link_and_it_is_made_once_the_directory_is_back(world, grid, link, monkeypatch):
-    from jim.keeper import collecting
+    from jim.keeper.results import collecting
 
     made, gather = [], collecting._gather
 

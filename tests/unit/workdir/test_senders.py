@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.workdir.senders import claims
-from tests.certificates import OLD, OLD_PROXY, PROXY
+from tests.support.certificates import OLD, OLD_PROXY, PROXY
 
 OWNER = "/DC=org/DC=example/O=People/CN=José Ramón 17"
 FQANS = ["/dteam/prod/Role=production/Capability=NULL", "/dteam/Role=NULL/Capability=NULL"]

@@ -7,12 +7,13 @@ import shutil
 
 import pytest
 
-from jim.keeper import dividing, serial
-from jim.keeper.sending import Sending
+from jim.keeper import serial
+from jim.keeper.queue import dividing
+from jim.keeper.queue.sending import Sending
 from jim.model import State
 from jim.workdir import claims, submission
 from jim.workdir.removed import INSTANCE
-from tests.stand_ins import Answers, Instead
+from tests.support.stand_ins import Answers, Instead
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 

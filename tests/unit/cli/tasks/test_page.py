@@ -13,7 +13,7 @@ from jim import cli
 from jim.cli.tasks import watching
 from jim.model import State
 from jim.statusdb.task_rows import TaskState
-from tests.documents import blocks, code, indented
+from tests.support.documents import blocks, code, indented
 from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import Ground
 

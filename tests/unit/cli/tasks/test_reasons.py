@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jim.cli.tasks.looking import row
-from jim.reading import task_tests
+from jim.reading.tasks import tests as task_tests
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
 from tests.unit.tasks.ground import EVENTS, SH, a_list

@@ -164,7 +164,7 @@ def plain(told: str) -> str:
 def test_59_what_is_wrong_in_a_file_is_told_and_nothing_is_stored(ground, jim, write, row, monkeypatch):
     name, old, new, words = OF_FILES[row]
     if row.startswith("no store"):
-        monkeypatch.setattr("jim.tasks.connecting.sees_work", lambda _site: False)
+        monkeypatch.setattr("jim.tasks.file.connecting.sees_work", lambda _site: False)
         words = words.replace("condor_transfer", ground.site.batch.system)
     file = write(name, old, new)
     code, told = jim("create", file)

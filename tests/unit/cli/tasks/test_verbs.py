@@ -219,7 +219,7 @@ def test_a_list_of_items_that_is_no_text_is_refused(ground, jim, tmp_path):
 
 
 def test_all_items_are_listed_however_many_blocks_they_take(ground, jim, tmp_path, monkeypatch):
-    monkeypatch.setattr("jim.reading.tasks.AT_ONCE", 3)
+    monkeypatch.setattr("jim.reading.tasks.task.AT_ONCE", 3)
     for name in ("other", "t"):
         (tmp_path / name).mkdir()
         names = a_list(tmp_path / name, *(f"{name}{n:02}" for n in range(10)))

@@ -18,7 +18,7 @@ from jim.doors.arc.told import told_of
 from jim.doors.generations import told_file
 from jim.files import locked
 from jim.model import Answer, State
-from tests.stand_ins import INSTANCE, World
+from tests.support.stand_ins import INSTANCE, World
 
 ID = "VaONDmKqjR"
 LONG_AGO = time.time() - 1000

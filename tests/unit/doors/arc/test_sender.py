@@ -14,7 +14,7 @@ from jim.doors.arc import request
 from jim.jobs import sender_of
 from jim.site import bans
 from jim.site.file import Site, make_state
-from tests.certificates import PROXY
+from tests.support.certificates import PROXY
 
 ID, OWNER, ANN = "VaONDmKqjR", "/DC=org/DC=example/O=People/CN=José Ramón 17", "/DC=org/CN=Ann"
 

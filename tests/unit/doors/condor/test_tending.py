@@ -9,7 +9,7 @@ from jim import run_grid_job
 from jim.doors import inbox
 from jim.doors.condor.tending import LOOKED_EVERY, forgotten
 from jim.site.settings import General, Limits
-from tests.stand_ins import World
+from tests.support.stand_ins import World
 
 HOUR = 3600.0
 

@@ -6,7 +6,7 @@ import pytest
 
 from jim.doors.gram.day_files import Event, append, expect, file_of, make_days
 from jim.errors import BadSite
-from tests.cli_home import SetClock
+from tests.support.cli_home import SetClock
 
 NOON = 1_769_860_800.0  # 2026-01-31, 12:00 UTC
 DAY = 86_400.0

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jim.splitting.errors import InvalidParameter, SplitterConfiguration
-from tests.splitting_work import file, jobs, names, work
+from tests.support.splitting_work import file, jobs, names, work
 
 
 @pytest.mark.parametrize(

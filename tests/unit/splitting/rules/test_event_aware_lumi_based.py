@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.splitting_work import COST, B, file, jobs, lumis, names, work
+from tests.support.splitting_work import COST, B, file, jobs, lumis, names, work
 
 # EventAwareLumiBased
 

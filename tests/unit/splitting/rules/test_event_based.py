@@ -4,7 +4,7 @@ import pytest
 
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import split
-from tests.splitting_work import COST, MC, events, file, jobs, names, work
+from tests.support.splitting_work import COST, MC, events, file, jobs, names, work
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jim.splitting.errors import SplitError
 from jim.splitting.files_and_jobs import events_in
 from jim.splitting.recovery import document_of, recovery_from
-from tests.splitting_work import B, events, file, jobs, names, work
+from tests.support.splitting_work import B, events, file, jobs, names, work
 from tests.unit.splitting.any_files import SIZES, closed, files
 
 THREE = [file("a", events=250), file("b", events=200), file("c", events=300)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 from jim.splitting.errors import SplitError
-from tests.splitting_work import COST, B, file, jobs, names, work
+from tests.support.splitting_work import COST, B, file, jobs, names, work
 from tests.unit.splitting.any_files import SIZES, closed, files
 
 SMALL = [

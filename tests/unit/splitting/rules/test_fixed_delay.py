@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.splitting_work import B, file, jobs, names, work
+from tests.support.splitting_work import B, file, jobs, names, work
 
 # Files
 

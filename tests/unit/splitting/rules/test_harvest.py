@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.subscription import Sibling
-from tests.splitting_work import COST, B, file, jobs, lumis, names, work
+from tests.support.splitting_work import COST, B, file, jobs, lumis, names, work
 
 # Harvest
 

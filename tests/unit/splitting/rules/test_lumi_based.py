@@ -1,6 +1,6 @@
 """LumiBased: expected values were worked out by hand from its definition."""
 
-from tests.splitting_work import B, file, jobs, lumis, names, work
+from tests.support.splitting_work import B, file, jobs, lumis, names, work
 
 # LumiBased
 

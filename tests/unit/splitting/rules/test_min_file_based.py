@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.errors import InvalidParameter
-from tests.splitting_work import COST, file, jobs, names, work
+from tests.support.splitting_work import COST, file, jobs, names, work
 
 # Files
 

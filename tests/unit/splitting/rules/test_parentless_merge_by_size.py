@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.subscription import Producer
-from tests.splitting_work import AB, A, B, jobs, names, work
+from tests.support.splitting_work import AB, A, B, jobs, names, work
 from tests.unit.splitting.merges import LIMITS, parentless, sized
 
 

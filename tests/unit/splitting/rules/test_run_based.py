@@ -3,7 +3,7 @@
 import pytest
 
 from jim.splitting.errors import SplitError
-from tests.splitting_work import A, B, file, jobs, names, work
+from tests.support.splitting_work import A, B, file, jobs, names, work
 
 # Files
 

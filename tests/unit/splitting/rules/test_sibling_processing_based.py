@@ -3,7 +3,7 @@
 from jim.splitting.files_and_jobs import Settled, SplitJob
 from jim.splitting.registry import split
 from jim.splitting.subscription import Sibling
-from tests.splitting_work import file, names, work
+from tests.support.splitting_work import file, names, work
 
 # Siblings
 

@@ -1,6 +1,6 @@
 """SizeBased: expected values were worked out by hand from its definition."""
 
-from tests.splitting_work import file, jobs, names, work
+from tests.support.splitting_work import file, jobs, names, work
 
 # Files
 

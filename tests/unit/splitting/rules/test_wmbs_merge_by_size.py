@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.splitting_work import AB
+from tests.support.splitting_work import AB
 from tests.unit.splitting.merges import merge_outputs, sized
 
 

@@ -1,0 +1,1 @@
+"""What became of what was sent: reports, ends and verdicts of attempts."""

@@ -1,0 +1,1 @@
+"""What comes in: requests and wishes."""

@@ -1,0 +1,1 @@
+"""What goes out: outputs, tars, answers, and the accounting."""

@@ -1,0 +1,1 @@
+"""What people may read of one grid job and its local jobs."""

@@ -1,0 +1,1 @@
+"""What people may read of a site and its accounts."""

@@ -1,0 +1,128 @@
+"""Reads the overview of the site: its health, grid jobs in trouble, and the reasons for waiting."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from jim.jobs import GridJob
+from jim.model import State, Step
+from jim.reading.before_submission import Wait
+from jim.reading.heart import Heart
+from jim.reading.job.waits import of_grid_job
+from jim.reading.quantities import how_many
+from jim.reading.view import Trouble, View
+from jim.statusdb.asked import GridJobsAsked
+from jim.statusdb.task_rows import PieceState, TaskState
+from jim.tasks.effects import paused_by_itself
+
+EXPLAINED = 50  # grid jobs with the most unsent local jobs
+IN_TROUBLE = 10
+STALE_INTERVALS = 3
+LEAST_STALE = 15.0  # seconds
+OPEN = tuple(step.value for step in Step if step is not Step.FINISHED)
+NUMBER = re.compile(r"\b\d[\d,.]*\b")
+
+
+class Health(NamedTuple):
+    """The signs that the shown states are up to date."""
+
+    heart: Heart
+    seen: str  # when the batch system last gave a good answer
+    trouble: Trouble
+    system: str
+    unfinished: bool
+    answers_late: bool  # no good answer for longer than three query intervals, while there is work
+
+    @property
+    def stale(self) -> bool:
+        """Tell whether states may have changed since they were seen."""
+        return self.unfinished and (not self.heart.at_work or self.answers_late)
+
+
+def health(view: View) -> Health:
+    """Return the signs: the heartbeat, the last good answer, and known trouble."""
+    heart, seen = view.heart(), view.seen()
+    unfinished = view.store.unfinished() or bool(view.handed_in())
+    limit = max(LEAST_STALE, STALE_INTERVALS * view.site.batch.query_seconds)
+    late = bool(seen) and bool(view.store.in_batch()) and view.age(seen) > limit
+    return Health(heart, seen, view.published.trouble, view.site.batch.system, unfinished, late)
+
+
+def unfinished_counts(view: View) -> dict[State, int]:
+    """Count the local jobs of unfinished grid jobs by state."""
+    found: dict[State, int] = {}
+    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    for counts in view.store.tallies([job.id for job in jobs]).values():
+        for state, count in counts.items():
+            found[state] = found.get(state, 0) + count
+    return found
+
+
+def in_trouble(view: View, since: str) -> list[GridJob]:
+    """Return unfinished grid jobs with failed local jobs, and grid jobs that have failed since that time.
+
+    Without those of tasks: a task may have many, and tries again itself.
+    """
+    unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
+    ended = GridJobsAsked(outcomes=("failed",), changed=True, folded=True)
+    found = [job for job in view.store.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
+    return [*unfinished, *found][:IN_TROUBLE]
+
+
+class WhatWaits(NamedTuple):
+    """One reason for waiting, with the grid jobs that have the same reason except for numbers."""
+
+    wait: Wait
+    grid_jobs: Sequence[int]
+
+
+def what_waits(view: View) -> list[WhatWaits]:
+    """Return why the grid jobs with the most unsent local jobs wait."""
+    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    tallies = view.store.tallies([job.id for job in jobs])
+    jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))
+    found: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
+    for job in jobs[:EXPLAINED]:
+        for wait in of_grid_job(view, job):
+            found.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
+    groups = [WhatWaits(those[0][0], [number for _, number in those]) for those in found.values()]
+    return sorted(groups, key=lambda group: -len(group.grid_jobs))
+
+
+class Wanting(NamedTuple):
+    """A task that wants a person."""
+
+    name: str
+    why: str
+    more: str = ""  # what not everybody may read
+
+
+class TasksSeen(NamedTuple):
+    """The tasks at a glance."""
+
+    counts: dict[str, int]  # by state
+    with_failures: int  # tasks of which pieces have failed
+    wanting: list[Wanting]
+
+
+def tasks_seen(view: View, since: str) -> TasksSeen:
+    """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source."""
+    tasks = view.store.tasks()
+    counts = (
+        view.store.counts_of_tasks([each.id for each in tasks]) if tasks else {}
+    )  # an older store has no such table
+    failed = {task: found.get("pieces", {}).get(PieceState.FAILED, 0) for task, found in counts.items()}
+    wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
+    for each in tasks:
+        if each.state is TaskState.FINISHED and each.outcome != State.COMPLETED.value and each.updated >= since:
+            pieces = failed.get(each.id)
+            told = f": {how_many(pieces, 'piece')} failed" if pieces else each.reason and f": {each.reason}"
+            wanting.append(Wanting(each.name, f"finished {each.outcome}{told}"))
+        if each.state is TaskState.RUNNING:
+            blind = [source.reason for source in view.store.sources(each.id) if source.reason]
+            wanting += [Wanting(each.name, "a source cannot be looked at", reason) for reason in blind[:1]]
+    states = Counter(each.state.value for each in tasks)
+    return TasksSeen(dict(states), sum(map(bool, failed.values())), wanting)

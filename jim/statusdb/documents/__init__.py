@@ -1,0 +1,1 @@
+"""The store as XML documents, and XPath over them."""

@@ -1,0 +1,1 @@
+"""Grid jobs, their submissions and attempts in the store."""

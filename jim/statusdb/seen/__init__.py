@@ -1,0 +1,1 @@
+"""What readers ask of the store: lists, counts and records."""

@@ -1,0 +1,314 @@
+"""Chains of tasks in an SQLite store: outputs of one task are items of others, which it feeds.
+
+What a task brings reaches the tasks that it feeds in the same transaction: a promise becomes an item that is not there
+yet, a file makes it available, and a piece is ready once nothing of it is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from jim.statusdb.formats import WITH_OUTPUTS
+from jim.statusdb.pieces import as_json
+from jim.statusdb.task_rows import (
+    UNSENT,
+    Ended,
+    Item,
+    ItemState,
+    Output,
+    OutputState,
+    PieceRow,
+    PieceState,
+    Source,
+    TaskState,
+    Todo,
+)
+from jim.statusdb.tasks.outputs import OUTPUTS, read_output
+from jim.statusdb.tasks.pools import ids
+from jim.statusdb.tasks.waves import Waves, read_piece
+
+THERE, PROMISED, BROKEN = 1, 0, -1  # of an item
+OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
+# Of pieces that are taken back, before or after they are: the rest is planned anew. Sent ones have brought nothing.
+ANEW = (*UNSENT, PieceState.FAILED, PieceState.TAKEN_BACK)
+ADD_FED = (
+    "INSERT INTO item (task, name, grp, state, since, size, record, there, output) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)
+MISSING = (
+    "UPDATE piece SET missing = (SELECT count(DISTINCT x.item) FROM piece_item x JOIN item i ON i.id = x.item "
+    "WHERE x.task = piece.task AND x.p = piece.p AND i.there < 1) "
+    "WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+)
+HOLDERS = (  # the pieces that wait for an item, or have failed with it
+    "SELECT DISTINCT p.* FROM piece_item x JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
+    "WHERE x.item = ? AND p.p < t.next_piece AND p.state IN ('waiting', 'failed')"
+)
+
+
+def item_name(output: Output) -> str:
+    """Return the name that an output has as an item of a task that it feeds."""
+    return f"{output.stream}/{output.p}{f'.{output.k}' if output.k else ''}"
+
+
+def _pool(output: Output) -> tuple[int, str]:
+    return output.task, output.stream
+
+
+def is_there(output: Output) -> bool:
+    """Tell whether an output has its place, as far as the state of its piece allows that."""
+    return output.state is OutputState.STORED or (output.state is OutputState.VERIFIED and not output.todo)
+
+
+class Chains(Waves):
+    """The part of a status DB about tasks that feed one another."""
+
+    def fed_by(self, task: int) -> list[Source]:
+        """Return the sources that a task fills."""
+        if self._format < WITH_OUTPUTS:
+            return []
+        sql = "SELECT * FROM source INDEXED BY source_of WHERE upstream = ? AND upstream > 0 ORDER BY task, k"
+        return [Source(*row) for row in self.db.execute(sql, (task,))]
+
+    def fed_tasks(self, tasks: Iterable[int]) -> set[int]:
+        """Return the tasks that these ones feed."""
+        sql = (
+            "SELECT s.task FROM json_each(?) e CROSS JOIN source s INDEXED BY source_of ON s.upstream = e.value "
+            "WHERE s.upstream > 0"
+        )
+        return {number for (number,) in self.db.execute(sql, (ids(tasks),))}
+
+    def outputs_after(self, task: int, stream: str, above: int, limit: int) -> list[Output]:
+        """Return outputs of a pool in the order in which they were promised, above a number."""
+        sql = "SELECT * FROM output WHERE task = ? AND stream = ? AND id > ? ORDER BY id LIMIT ?"
+        return list(map(read_output, self.db.execute(sql, (task, stream, above, limit))))
+
+    def feed(self, source: Source, outputs: Iterable[Output]) -> None:
+        """Make items of outputs that were there before a task; those that are known stay as they are."""
+        some = [each for each in outputs if each.state not in (OutputState.REPLACED, OutputState.WITHDRAWN)]
+        completed = self._of_completed([each.id for each in some])
+        there = [each for each in some if is_there(each) and each.id in completed]
+        broken = [each for each in some if each.state is OutputState.BROKEN]
+        with self.transaction():
+            self._feed(source, there, THERE)
+            self._feed(source, broken, BROKEN)
+            self._feed(source, [each for each in some if each not in there and each not in broken], PROMISED)
+
+    def _of_completed(self, outputs: Sequence[int]) -> set[int]:
+        sql = (
+            "SELECT o.id FROM output o JOIN piece p ON p.task = o.task AND p.p = o.p "
+            "WHERE o.id IN (SELECT value FROM json_each(?)) AND p.state = 'completed'"
+        )
+        return {number for (number,) in self.db.execute(sql, (ids(outputs),))}
+
+    def _spec_of(self, source: Source) -> Mapping[str, Any]:
+        task = self.task(source.task)
+        return dict(task.spec["source"][source.k]) if task and task.state not in OVER else {}
+
+    def _feed(self, source: Source, outputs: Sequence[Output], there: int) -> None:
+        """Add items that a task is fed with, if it may have them yet; their groups are to be planned."""
+        spec = self._spec_of(source) if outputs else {}
+        if not spec or (there != THERE and not spec["promises"]):
+            return
+        state = ItemState.AVAILABLE if there == THERE else ItemState.PROMISED
+        last: dict[str, Output] = {}
+        expected, now, new = self._expected(outputs[0]), self.clock.steady(), dict[str, int]()
+        for each in outputs:
+            size, record = (
+                (each.bytes, self._record(each)) if there == THERE else (0, expected or self._runs_before(each))
+            )
+            row = (source.task, item_name(each), each.grp, state, now, size, record, there, each.id)
+            if self.db.execute(ADD_FED, row).rowcount:
+                new[each.grp], last[each.grp] = new.get(each.grp, 0) + 1, each
+        for grp, count in new.items():
+            self._recount(source.task, "items", [(grp, state, count)])
+            self.make_dirty(source.task, grp)
+            if (task := self.task(source.task)) and task.state is TaskState.FINISHED:
+                self._open(source, last[grp], "has come")  # a person had closed the pool
+        self.count_new(source.task, source.k, sum(new.values()))
+
+    def _record(self, output: Output) -> str:
+        return as_json({"lfn": output.place, **output.record})
+
+    def _expected(self, output: Output) -> str:
+        """Return what is known of a file before it is there."""
+        task = self.task(output.task)
+        streams = task.streams if task else ()
+        expects = next((each.get("expects") for each in streams if each["name"] == output.stream), None)
+        return as_json(expects) if expects else ""
+
+    def _runs_before(self, output: Output) -> str:
+        """Return the runs of what the piece of an output works on: they are those of the output, too."""
+        sql = (
+            "SELECT i.record FROM piece_item x JOIN item i ON i.id = x.item "
+            "WHERE x.task = ? AND x.p = ? AND i.record LIKE '%\"runs\"%'"
+        )
+        runs: dict[str, set[int]] = {}
+        for (record,) in self.db.execute(sql, (output.task, output.p)):
+            for run, lumis in json.loads(record).get("runs", {}).items():
+                runs.setdefault(run, set()).update(lumis)
+        return as_json({"runs": {run: sorted(lumis) for run, lumis in runs.items()}}) if runs else ""
+
+    # What follows in the transactions that change outputs and pieces
+
+    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
+        """Let promises reach the tasks that they are for."""
+        made = super()._add_promises(new)
+        self._feed_promises(made)
+        return made
+
+    def _feed_promises(self, numbers: Sequence[int]) -> None:
+        """Let promises be items of the tasks that they are for; groups that were closed are opened again."""
+        outputs = sorted(self._outputs_by_id(numbers), key=_pool)
+        for _, some in groupby(outputs, key=_pool):
+            those = list(some)
+            for source in self._sources_of(those[0]):
+                for first in {each.grp: each for each in reversed(those)}.values():
+                    self._open(source, first)
+                self._feed(source, those, PROMISED)
+
+    def _outputs_by_id(self, numbers: Sequence[int]) -> list[Output]:
+        sql = f"{OUTPUTS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        return list(map(read_output, self.db.execute(sql, (ids(numbers),))))
+
+    def _sources_of(self, output: Output) -> list[Source]:
+        return [each for each in self.fed_by(output.task) if each.stream == output.stream]
+
+    def _open(self, source: Source, output: Output, why: str = "is promised") -> None:
+        """Open a group of a task that was closed: more is promised to it, or may be. It was not late."""
+        task, group = self.task(source.task), self.group(source.task, output.grp)
+        if task is None or task.state in OVER:
+            return
+        if source.closed:
+            self.set_source(task.id, source.k, closed="")
+        if group and group.closed:
+            self.set_group(task.id, output.grp, closed="")
+            told = f"group {output.grp}" if output.grp else "all items"
+            self.note_task(task.id, "opened again", f"{told}: {item_name(output)} {why}")
+        if task.state is TaskState.FINISHED:
+            self.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} {why}")
+
+    def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
+        """Let the items that outputs are follow them."""
+        super()._move_outputs(numbers, now)
+        if now is OutputState.BROKEN:
+            self._set_there(numbers, PROMISED, BROKEN)
+        elif now is OutputState.PROMISED:
+            self._set_there(numbers, BROKEN, PROMISED)
+            self._feed_promises(numbers)
+        elif now is OutputState.WITHDRAWN:
+            for each in self._items_of(numbers):
+                self._withdraw(each)
+        elif now is OutputState.STORED:
+            self._fulfil(self._outputs_by_id(numbers))
+
+    def _set_there(self, outputs: Sequence[int], was: int, now: int) -> None:
+        sql = (
+            "UPDATE item SET there = ? WHERE output IN (SELECT value FROM json_each(?)) AND output > 0 AND there = ? "
+            "RETURNING task"
+        )
+        self._changed_tasks |= {task for (task,) in self.db.execute(sql, (now, ids(outputs), was)).fetchall()}
+
+    def _items_of(self, outputs: Sequence[int]) -> list[Item]:
+        sql = "SELECT task, id FROM item WHERE output IN (SELECT value FROM json_each(?)) AND output > 0"
+        found = self.db.execute(sql, (ids(outputs),)).fetchall()
+        return [self.items(task, [number])[number] for task, number in found]
+
+    def _withdraw(self, item: Item) -> None:
+        """Let an item be gone that nobody will bring; pieces that wait for it, or have failed with it, are taken back.
+
+        None of them was ever sent: the item was never there.
+        """
+        holders = [each.p for each in self._holders(item.id)]
+        self.take_back(item.task, holders)
+        if holders:
+            self._may_promise_anew(item)
+        now = self.items(item.task, [item.id])[item.id]
+        if now.state is ItemState.PROMISED:
+            self.move_items(item.task, [item.id], ItemState.GONE, note="its promise was withdrawn")
+
+    def _may_promise_anew(self, item: Item) -> None:
+        """Open the group of an item whose piece was taken back before it was sent: the rest of that is planned anew."""
+        for output in self._outputs_by_id([item.output]):
+            by = self.piece(output.task, output.p)
+            for source in self._sources_of(output) if by and by.state in ANEW else ():
+                if source.task == item.task:
+                    self._open(source, output, "is withdrawn")
+
+    def _holders(self, item: int) -> list[PieceRow]:
+        return list(map(read_piece, self.db.execute(HOLDERS, (item,)).fetchall()))
+
+    def _fulfil(self, outputs: Iterable[Output]) -> None:
+        """Let outputs be there for the tasks that they are for."""
+        for output in outputs:
+            items = self._items_of([output.id])
+            for source in self._sources_of(output):
+                if not any(each.task == source.task for each in items):
+                    self._feed(source, [output], THERE)
+            for item in items:
+                self._is_there(item, output)
+
+    def _is_there(self, item: Item, output: Output) -> None:
+        """Let an item be there that was promised; pieces that wait for nothing else are ready."""
+        if item.there == THERE:
+            return
+        facts = (output.bytes, self._record(output), item.id)
+        self.db.execute("UPDATE item SET there = 1, size = ?, record = ? WHERE id = ?", facts)
+        self._changed_tasks.add(item.task)
+        if item.state is ItemState.PROMISED:
+            self.move_items(item.task, [item.id], ItemState.AVAILABLE)
+            self.make_dirty(item.task, item.grp)
+        self._count_missing(item.task, [each.p for each in self._holders(item.id)])
+
+    def _count_missing(self, task: int, numbers: Sequence[int]) -> None:
+        """Count again what is missing of pieces; those that lack nothing are ready, others wait."""
+        self.db.execute(MISSING, (task, ids(numbers)))
+        sql = (
+            "SELECT p, missing FROM piece WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
+            "AND state = CASE WHEN missing > 0 THEN 'ready' ELSE 'waiting' END"
+        )
+        states = {True: PieceState.WAITING, False: PieceState.READY}
+        found = self.db.execute(sql, (task, ids(numbers))).fetchall()
+        self.move_pieces(task, [Ended(p, states[missing > 0]) for p, missing in found])
+
+    def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
+        """Let the pieces below a number count; those of which something is only promised wait."""
+        row = self.task(task)
+        first = row.next_piece if row else upto
+        with self.transaction():
+            super().end_plan(task, upto, acquired)
+            if row and any(each.get("promises") for each in row.spec["source"]):
+                self._count_missing(task, range(first, upto))
+
+    def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:
+        super()._move_pieces(task, numbers, end)
+        if end.state is PieceState.COMPLETED:
+            those = [each for p in numbers for each in self.outputs_of(task, p)]
+            self._fulfil(each for each in those if each.state is OutputState.VERIFIED and each.todo is Todo.NOTHING)
+
+    def ready_again(self, task: int, attempts: Mapping[int, int], reason: str) -> None:
+        """Let pieces be released once more; those of which something is only promised wait for that."""
+        with self.transaction():
+            super().ready_again(task, attempts, reason)
+            self._count_missing(task, list(attempts))
+
+    def take_back(self, task: int, numbers: Iterable[int]) -> None:
+        """Take back pieces; what is only promised is so again. What has failed is planned anew, also at the end."""
+        those = list(numbers)
+        with self.transaction():
+            rows = [self.piece(task, p) for p in those]
+            super().take_back(task, those)
+            now = self.task(task)
+            if (
+                now
+                and now.state is TaskState.FINISHED
+                and any(each and each.state is PieceState.FAILED for each in rows)
+            ):
+                self.set_task(task, state=TaskState.RUNNING, outcome="", reason="failed pieces are taken back")
+            items = {part.item for p in those for part in self.parts_of(task, p)}
+            those_now = self.items(task, items).values()
+            lacking = [each.id for each in those_now if each.there < THERE and each.state is ItemState.AVAILABLE]
+            self.move_items(task, lacking, ItemState.PROMISED)

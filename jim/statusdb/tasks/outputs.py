@@ -1,0 +1,176 @@
+"""Output pools of tasks in an SQLite store: what each piece promises, and what it has brought."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jim.statusdb.formats import WITH_OUTPUTS
+from jim.statusdb.pieces import as_json
+from jim.statusdb.task_rows import OUTPUT_FOLLOWS, Brought, Output, OutputState, PieceState, Todo
+from jim.statusdb.tasks.pools import Pools, ids
+
+ANY = "any"  # so many files as a piece brings
+PROMISE = "INSERT INTO output (task, p, stream, k, grp, state, promised, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+OF_PIECES = "task = ? AND p IN (SELECT value FROM json_each(?))"
+
+
+OUTPUTS = "SELECT * FROM output"
+
+
+def read_output(row: Sequence[Any]) -> Output:
+    """Read an output from its row."""
+    told = list(row)
+    told[6], told[7], told[15] = OutputState(told[6]), Todo(told[7]), json.loads(told[15]) if told[15] else {}
+    return Output(*told)
+
+
+def pool_of(stream: str) -> str:
+    """Return under which word an output pool is counted."""
+    return f"output {stream}"
+
+
+def store_fact(task: int, stream: str) -> str:
+    """Return the name of the fact that says which directory the store of an output pool is."""
+    return f"store {task} {stream}"
+
+
+def another_fact(task: int, what: str | int) -> str:
+    """Return the name of the fact that the store of an output pool, or the directory of a source, is another one."""
+    return f"another {task} {what}" if isinstance(what, str) else f"another {task} source {what}"
+
+
+class Outputs(Pools):
+    """The part of a status DB about what pieces of tasks bring."""
+
+    def outputs_of(self, task: int, p: int) -> list[Output]:
+        """Return what a piece brings."""
+        if self._format < WITH_OUTPUTS:
+            return []
+        sql = "SELECT * FROM output WHERE task = ? AND p = ? ORDER BY stream, k"
+        return list(map(read_output, self.db.execute(sql, (task, p))))
+
+    def output(self, number: int) -> Output | None:
+        """Return one output by its number."""
+        return next(map(read_output, self.db.execute("SELECT * FROM output WHERE id = ?", (number,))), None)
+
+    def outputs_to_do(self, task: int, before: float, limit: int) -> list[Output]:
+        """Return outputs with which a worker has something to do by now."""
+        sql = (  # nothing is stored of a piece that may still fail
+            "SELECT o.* FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
+            "WHERE o.task = ? AND o.todo <> '' AND o.due <= ? AND (o.todo = 'read' OR p.state = 'completed') LIMIT ?"
+        )
+        return list(map(read_output, self.db.execute(sql, (task, before, limit))))
+
+    def is_kept_elsewhere(self, task: int, p: int) -> bool:
+        """Tell whether anything that a piece has brought is stored, or is in a piece of another task."""
+        sql = (
+            "SELECT 1 FROM output o LEFT JOIN item i ON i.output = o.id AND i.output > 0 WHERE o.task = ? AND o.p = ? "
+            "AND (o.state = 'stored' OR i.state IN ('acquired', 'completed', 'failed')) LIMIT 1"
+        )
+        return self._format >= WITH_OUTPUTS and self.db.execute(sql, (task, p)).fetchone() is not None
+
+    def next_output_due(self, task: int) -> float | None:
+        """Return when a worker may have something to do with an output of a task; None: never."""
+        sql = "SELECT min(due) FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> ''"
+        due: float | None = self.db.execute(sql, (task,)).fetchone()[0]
+        return due
+
+    def outputs_in_trouble(self, task: int, limit: int) -> list[Output]:
+        """Return outputs that could not be read or stored so far."""
+        if self._format < WITH_OUTPUTS:
+            return []
+        sql = "SELECT * FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> '' AND reason <> '' LIMIT ?"
+        return list(map(read_output, self.db.execute(sql, (task, limit))))
+
+    def any_output_to_do(self, task: int, w: int) -> bool:
+        """Tell whether an output of a wave is still to be read or stored."""
+        sql = (
+            "SELECT 1 FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
+            "WHERE o.task = ? AND o.todo <> '' AND p.wave = ? LIMIT 1"
+        )
+        return self.db.execute(sql, (task, w)).fetchone() is not None
+
+    def bring(self, task: int, p: int, stream: str, files: Sequence[Brought], todo: Todo, fix: int) -> None:
+        """Record the files that a piece has left for an output pool, in place of its promises; once."""
+        known = [each for each in self.outputs_of(task, p) if each.stream == stream]
+        if any(each.state is not OutputState.PROMISED for each in known):
+            return
+        with self.transaction():
+            if not files:
+                self._move_outputs([each.id for each in known], OutputState.WITHDRAWN)
+                return
+            more = ((task, p, stream, k, known[0].grp) for k in range(len(known), len(files)))
+            self._add_promises(more)
+            those = [each.id for each in self.outputs_of(task, p) if each.stream == stream]
+            sql = "UPDATE output SET name = ?, place = ?, sha256 = ?, bytes = ?, todo = ?, fix = ? WHERE id = ?"
+            self.db.executemany(sql, ((*file, todo, fix, each) for file, each in zip(files, those, strict=True)))
+            self._move_outputs(those, OutputState.VERIFIED)
+
+    def set_output(self, number: int, **columns: Any) -> None:
+        """Change facts of an output that are not its state."""
+        if "record" in columns:
+            columns["record"] = as_json(columns["record"]) if columns["record"] else ""
+        names = ", ".join(f"{name} = ?" for name in columns)
+        with self.transaction():
+            self._shows_tasks_anew = True
+            self.db.execute(f"UPDATE output SET {names} WHERE id = ?", (*columns.values(), number))
+
+    def is_stored(self, output: Output, place: str) -> None:
+        """Record that an output has its place in a store."""
+        with self.transaction():
+            self.set_output(output.id, place=place, todo=Todo.NOTHING, reason="")
+            self._move_outputs([output.id], OutputState.STORED)
+
+    def is_given_up(self, output: Output, why: str) -> None:
+        """Record that an output will get no place in a store: its task is cancelled."""
+        with self.transaction():
+            self.set_output(output.id, todo=Todo.NOTHING, reason=why)
+            self._move_outputs([output.id], OutputState.BROKEN)
+
+    # What follows in the transactions that change pieces
+
+    def _promise(self, task: int, first: int, upto: int) -> None:
+        """Promise what the pieces from a number on bring."""
+        row = self.task(task)
+        streams: Iterable[Mapping[str, Any]] = row.streams if row else ()
+        found = self.db.execute("SELECT p, grp FROM piece WHERE task = ? AND p >= ? AND p < ?", (task, first, upto))
+        new = list(found) if streams else []
+        for each in streams:
+            count = 1 if each["each"] == ANY else each["each"]
+            self._add_promises((task, p, each["name"], k, grp) for p, grp in new for k in range(count))
+
+    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
+        """Add promises, and count them; return their numbers."""
+        made = list[int]()
+        now, counts = self.clock.steady(), dict[tuple[int, str, str], int]()
+        for task, p, stream, k, grp in new:
+            row = (task, p, stream, k, grp, OutputState.PROMISED, now, now)
+            made.append(int(self.db.execute(PROMISE, row).lastrowid or 0))
+            counts[task, stream, grp] = counts.get((task, stream, grp), 0) + 1
+        for (task, stream, grp), count in counts.items():
+            self._recount(task, pool_of(stream), [(grp, OutputState.PROMISED, count)])
+        return made
+
+    def _outputs_follow(self, task: int, numbers: Sequence[int], was: str, now: PieceState) -> None:
+        """Let what pieces bring follow their states."""
+        if now not in OUTPUT_FOLLOWS or (now in (PieceState.READY, PieceState.SENT) and was != PieceState.FAILED):
+            return
+        before, state = OUTPUT_FOLLOWS[now]
+        marks = ",".join("?" * len(before))
+        sql = f"SELECT id FROM output WHERE {OF_PIECES} AND state IN ({marks})"
+        those = [number for (number,) in self.db.execute(sql, (task, ids(numbers), *before))]
+        if those:
+            self.db.execute(f"UPDATE output SET todo = '' WHERE {OF_PIECES} AND todo <> ''", (task, ids(numbers)))
+            self._move_outputs(those, state)
+
+    def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
+        """Give outputs another state; counts follow."""
+        those = ids(numbers)
+        which = "id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT task, stream, grp, state, count(*) FROM output WHERE {which} GROUP BY 1, 2, 3, 4"
+        for task, stream, grp, was, count in self.db.execute(sql, (those,)).fetchall():
+            self._moved(task, pool_of(stream), [(grp, was, count)], now)
+        sql = f"UPDATE output SET state = ?, changed = ? WHERE {which}"
+        self.db.execute(sql, (now, self.clock.steady(), those))

@@ -1,0 +1,266 @@
+"""Checks a task against its site: its request, its splitter, its sources; and sizes its pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from jim.doors.intake import hold_files
+from jim.errors import BadRequest, JimError
+from jim.evidence.analysis import analyser
+from jim.handlers.base import Handler
+from jim.plugins import foreign
+from jim.request import check as checked_request
+from jim.request import declarations, handler_of
+from jim.site.file import Site
+from jim.splitting.errors import SplitError
+from jim.splitting.registry import splits_requests
+from jim.tasks.file import places, streams
+from jim.tasks.file.faults import Faults, Wrong, wrong
+from jim.tasks.file.words import ELSEWHERE
+from jim.tasks.sources import ALL
+from jim.work.catalogue import NotReadable, catalogue_at
+from jim.work.program import require_program, with_program
+from jim.work.sizing import check_limits, size
+from jim.work.splitters import find, name_of, parameters
+
+Spec = dict[str, Any]
+OF_CLOSED = ("total_files", "total_lumis", "total_events", "job_limit", "maxFiles")  # parameters
+WHENS = ("full", "now", "closed")
+PRODUCERS = ("WMBSMergeBySize", "SiblingProcessingBased")
+A_FILE = {"lfn": "/checked/before/there/is/any"}
+
+
+def check(spec: Spec, site: Site) -> Spec:
+    """Check a task that is read; return it with the splitter and the sizes that it leaves to JIM."""
+    faults = Faults()
+    for name in spec["request"]:
+        if name in ELSEWHERE:
+            faults.add(wrong(f"request.{name}", ELSEWHERE[name]))
+    for nth, each in enumerate(spec["source"]):
+        with faults.gathered(nth):
+            _check_source(each, site)
+    places.check(spec["source"], faults)
+    for nth, each in enumerate(spec.get("output", ())):
+        with faults.gathered(nth):
+            streams.check_store(each)
+    with faults.gathered():
+        _check_analyser(spec["analyser"], site)
+    with faults.gathered():
+        _check_program("test.check", spec["test"]["check"])
+    if not spec["request"].keys() & ELSEWHERE.keys():
+        with faults.gathered():
+            spec = _check_request(spec, site)
+    faults.refuse()
+    return spec
+
+
+def _check_request(spec: Spec, site: Site) -> Spec:
+    """Check what becomes of items: the splitter, and the request of each grid job with what it brings."""
+    kinds = {each["kind"] for each in spec["source"]}
+    if "events" in kinds and len(kinds) > 1:
+        raise wrong("source.events", "a task makes events or has files; make two tasks of them")
+    try:
+        spec["request"] = with_program(spec["request"], site.site.handlers, Path(spec["file"]).parent)
+        spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
+        handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
+        streams.check(spec.get("output", ()), [str(each) for each in handler.outputs(checked)])
+        return spec
+    except Wrong:
+        raise
+    except BadRequest as error:
+        told = error.told.strip("'")  # requests quote words that they do not know
+        raise Wrong(error.words, told=told and f"request.{told}") from error
+
+
+def _check_source(source: Mapping[str, Any], site: Site) -> None:
+    if source["kind"] in ("directory", "list"):
+        _check_place(source)
+    elif source["kind"] == "command":
+        if not source["command"]:
+            raise wrong("source.command", "empty: say the program and its words")
+        _check_program("source.command", source["command"])
+    elif source["kind"] == "dataset":
+        _check_dataset(source["dataset"], site)
+    if source.get("group"):
+        _check_group(source["group"])
+    if source["kind"] == "directory":
+        _check_patterns(source)
+
+
+def _check_patterns(source: Mapping[str, Any]) -> None:
+    """Refuse patterns that no name below the directory can have."""
+    files, closed_by = Path(source["files"]), source["closed_by"]
+    if not source["files"] or files.is_absolute() or ".." in files.parts:
+        raise wrong("source.files", f"{source['files']!r}: a pattern of names below the directory, such as *.raw")
+    before, dot, ending = Path(closed_by).name.rpartition(".")
+    if closed_by and not dot:
+        raise wrong("source.closed_by", f"{closed_by!r}: no ending: that of the file is the group, as in END.*")
+    if ending != ALL and _is_open(before) and not _is_open(ending):
+        told = f"{closed_by!r}: it closes no group but {ending!r}: the ending of the file is the group, as in END.*"
+        raise wrong("source.closed_by", told)
+
+
+def _is_open(pattern: str) -> bool:
+    """Tell whether a pattern fits more than one text."""
+    return bool(set("*?[") & set(pattern))
+
+
+def _check_place(source: Mapping[str, Any]) -> None:
+    kind = source["kind"]
+    place = Path(source[kind])
+    if kind == "directory" and not place.is_dir():
+        raise wrong("source.directory", f"{place}: no such directory")
+    if kind == "list" and not place.is_file():
+        raise wrong("source.list", f"{place}: no such file")
+
+
+def _check_program(path: str, words: list[str]) -> None:
+    if words and which(words[0]) is None:
+        why = "may not be executed" if Path(words[0]).is_file() else "no such program"
+        raise wrong(path, f"{words[0]}: {why}")
+
+
+def _check_dataset(name: str, site: Site) -> None:
+    """Ask the catalogue for a dataset, which may be empty as long as it is open."""
+    if not site.site.catalogue:
+        raise wrong("source.dataset", "this site has no catalogue (site.catalogue)")
+    try:
+        catalogue_at(site.site.catalogue).dataset(name)
+    except NotReadable as error:
+        raise wrong("source.dataset", f"the catalogue cannot be asked: {error}") from error
+    except JimError as error:
+        raise wrong("source.dataset", str(error)) from error
+
+
+def _check_group(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise wrong("source.group", f"{pattern!r} is no pattern: {error}") from error
+    if not groups:
+        raise wrong("source.group", "no brackets: the first pair says what the group is")
+
+
+def _check_analyser(name: str, site: Site) -> None:
+    if not name:
+        return
+    try:
+        analyser(name, site.site.handlers)
+    except (JimError, OSError) as error:
+        raise wrong("task.analyser", f"there is no {name!r} in site.handlers: {error}") from error
+
+
+# A task that makes events
+
+
+def _check_events(spec: Spec, site: Site) -> Spec:
+    if spec["split"]["splitter"] is not None:
+        raise wrong("split.splitter", "events are cut by their number; say events_per_piece in source")
+    for each in spec["source"]:
+        each["events"] = each["events"] or _events_of(spec["request"], site)
+        if each["campaigns"] > each["events"]:
+            raise wrong("source.campaigns", f"{each['campaigns']:,}: there are only {each['events']:,} events")
+    _refuse_overlap(spec["source"])
+    total = sum(each["events"] for each in spec["source"])
+    handler, checked = sample(spec, site, events=total)
+    if "events" in declarations(handler):
+        found = size(handler, checked, site)
+        own, why = found.events_per_job, found.why
+    else:
+        own, why = handler.events_per_job, f"the job type's rule of thumb, {handler.events_per_job:,} events"
+    for each in spec["source"]:
+        each["why"] = "as the task says" if each["events_per_piece"] else why
+        each["events_per_piece"] = each["events_per_piece"] or own
+    return spec
+
+
+def _events_of(request: Mapping[str, Any], site: Site) -> int:
+    """Return what the catalogue says of the request id."""
+    if not site.site.catalogue:
+        raise wrong("source.events", "missing: this site has no catalogue (site.catalogue)")
+    try:
+        return catalogue_at(site.site.catalogue).events(str(request["request_id"]))
+    except NotReadable as error:
+        raise wrong("source.events", f"missing, and the catalogue cannot be asked: {error}") from error
+
+
+def _refuse_overlap(sources: list[dict[str, Any]]) -> None:
+    ranges = sorted((each["first_event"], each["first_event"] + each["events"] - 1) for each in sources)
+    for (_, last), (first, end) in pairwise(ranges):
+        if first <= last:
+            raise wrong("source.first_event", f"events {first:,} to {min(last, end):,} are in two sources")
+
+
+# A task that has files
+
+
+def _check_files(spec: Spec, site: Site) -> Spec:
+    handler = handler_of(spec["request"].get("job_type"), site.site.handlers)
+    declared = declarations(handler).get("splitter")
+    if declared is None:
+        raise wrong("source", f"job type {spec['request']['job_type']} takes no input files; say events in source")
+    split = spec["split"]
+    split["splitter"] = split["splitter"] or declared.default or "FileBased"
+    split["when"] = split["when"] or "full"
+    if split["when"] not in WHENS:
+        raise wrong("split.when", f"{split['when']!r}: must be full, now or closed")
+    check_splitter(split, site)
+    sample(spec, site)
+    return spec
+
+
+def check_splitter(split: Mapping[str, Any], site: Site) -> None:
+    """Refuse a splitter that cannot work while items arrive, and wrong parameters."""
+    try:
+        module = find(split["splitter"], site.site.handlers)
+        name = name_of(module)
+        if splits_requests(module):
+            raise wrong("split.splitter", f"{name} splits no items; use source.list")
+        given = split["parameters"]
+        checked = parameters(module, given)
+    except SplitError as error:
+        place = "split.splitter" if error.about == "splitter" else f"split.parameters.{error.key}"
+        raise wrong(place, error.words) from error
+    if name == "Harvest" and checked.interval:
+        raise wrong("split.splitter", "Harvest with an interval reads items twice")
+    if name in PRODUCERS:
+        raise wrong("split.splitter", f"later: {name} needs to be told producers or siblings")
+    for each in OF_CLOSED:
+        if given.get(each):
+            raise wrong(f"split.parameters.{each}", f"an open pool has no first {given[each]} by name")
+    if given.get("applyLumiCorrection") and split["when"] != "closed":
+        raise wrong("split.parameters.applyLumiCorrection", 'an open pool is not wholly known; say when = "closed"')
+
+
+# The request of a grid job
+
+
+def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
+    """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
+    handler, asked = checked(spec, site, events)
+    hold_files(asked, Path(spec["file"]), site)
+    if asked.get("executable"):
+        require_program(handler, asked, site)
+    return handler, asked
+
+
+def checked(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
+    """Check the words of the request of a task; return it without a splitter."""
+    asked = dict(spec["request"])
+    handler = handler_of(asked.get("job_type"), site.site.handlers)
+    declared = declarations(handler)
+    if "events" in declared:
+        asked["events"] = events
+    if "splitter" in declared:  # so that texts may hold variables
+        asked |= {"splitter": "FileBased", "input_files": [A_FILE]}
+    handler, found = checked_request(asked, site.site.handlers)
+    if "splitter" in declared:
+        found |= {"splitter": None, "input_files": []}
+    with foreign(f"job type {asked['job_type']}"):
+        check_limits(handler.resources(found), site)
+    return handler, found

@@ -1,0 +1,100 @@
+"""Hands in waves through the inbox, as doors do: a key makes one grid job, however often it is handed in."""
+
+from __future__ import annotations
+
+import json
+import logging
+from functools import partial
+from typing import Any
+
+from jim.doors import inbox
+from jim.errand import Errand
+from jim.errors import JimError
+from jim.site.realm import CREDENTIALS, Realm
+from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
+from jim.tasks.effects import OLDER
+from jim.tasks.file import kept
+from jim.tasks.keeping import Keeper, ask_again
+from jim.tasks.pieces.releasing import loads_of
+from jim.tasks.pieces.waves import Load, key_of, request_of
+from jim.tasks.unexpected import in_words, start
+
+log = logging.getLogger(__name__)
+NEVER = float("inf")
+
+
+class Older(JimError):
+    """The key of a wave belongs to other pieces: the store has been restored."""
+
+
+def hand_in(keeper: Keeper, task: Task) -> float:
+    """Hand in the intended waves; return when to ask again."""
+    intended = (each for each in keeper.store.live_waves(task.id) if each.state is WaveState.INTENDED)
+    waves = [each for each in intended if each.reason != OLDER]
+    return min((_hand_in(keeper, task, each) for each in waves), default=NEVER)
+
+
+def _hand_in(keeper: Keeper, task: Task, wave: Wave) -> float:
+    key = ("task wave", task.id, wave.t, wave.w)
+    if keeper.workers.busy(key):
+        return ask_again(keeper)
+    loads = tried(wave) if wave.t else loads_of(keeper, wave)
+    work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.fixes(task.id, wave.fix).values()))
+    done, failed = partial(_handed_in, keeper, task, wave), partial(_refused, keeper, task, wave)
+    return start(keeper, task, Errand(key, work, done, failed, heeds=(BaseException,)))
+
+
+def tried(wave: Wave) -> list[Load]:
+    """Return the pieces of a test, which belong to no pool."""
+    return [_load(each) for each in json.loads(wave.pieces)]
+
+
+def stored(loads: list[Load]) -> str:
+    """Return the pieces of a test as the store keeps them."""
+    return json.dumps([[each.p, each.grp, 0, each.record, [*map(list, each.items.values())]] for each in loads])
+
+
+def _load(told: list[Any]) -> Load:
+    p, grp, attempts, record, items = told
+    read = [Item(*each)._replace(state=ItemState(each[4])) for each in items]
+    return Load(p, grp, attempts, record, {each.id: each for each in read})
+
+
+def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: list[dict[str, Any]]) -> int:
+    """Store the request of a wave in the inbox, unless it is there; return its grid job's id. Runs in a worker."""
+    state, key = keeper.site.state, key_of(task, wave)
+    known = inbox.request_of(state, key)
+    if known and known["task"]["sha256"] != wave.sha256:
+        raise Older(OLDER)
+    request = known or request_of(task, wave, loads, keeper.site, fixes)
+    copies, named = str(kept.directory(state, task.name, task.nonce)), [request.get(kind) for kind in CREDENTIALS]
+    realm = Realm((copies,), tuple(filter(None, named)))  # whatever a text of the task may become
+    return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}", realm=realm.text)
+
+
+def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
+    with keeper.store.transaction():
+        keeper.store.set_wave(wave, state=WaveState.HANDED_IN, grid=grid, reason="")
+        keeper.store.note_task(
+            task.id, f"handed in as {grid}", f"wave {wave.w}, {wave.size} piece{'s' * (wave.size != 1)}" * (not wave.t)
+        )
+    log.info("task %s: wave %d is grid job %d", task.name, wave.w, grid)
+
+
+def _refused(keeper: Keeper, task: Task, wave: Wave, error: BaseException) -> None:
+    """Pause a task whose request is refused; its pieces are ready again. A full disk is waited for."""
+    words = in_words(task, error)
+    log.error("task %s: wave %d cannot be handed in: %s", task.name, wave.w, words)
+    if isinstance(error, OSError):
+        keeper.store.set_wave(wave, reason=words)
+        return
+    with keeper.store.transaction():
+        if isinstance(error, Older):
+            keeper.store.set_wave(wave, reason=words)
+        else:
+            keeper.store.set_wave(wave, state=WaveState.REFUSED, reason=words)
+            pieces = keeper.store.pieces_of_wave(task.id, wave.w) if not wave.t else []
+            keeper.store.ready_again(task.id, {each.p: 0 for each in pieces}, "")
+        now = keeper.store.task(task.id)
+        if now and now.state is TaskState.RUNNING and not wave.t:  # a test changes nothing of a task that runs
+            keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=words)

@@ -1,0 +1,87 @@
+"""Releases ready pieces: puts them into a wave, as many as the throttle allows."""
+
+from __future__ import annotations
+
+import logging
+
+from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
+from jim.tasks.crowding import is_crowded
+from jim.tasks.keeping import Keeper
+from jim.tasks.pieces.waves import Load, sha256_of, weight
+from jim.tasks.room import Room, first_of_others
+from jim.tasks.throttle import next_probe
+
+log = logging.getLogger(__name__)
+NEVER = float("inf")
+LARGEST = 2_000_000  # bytes of a wave's pieces: the inbox reads 4 MB
+
+
+class Releasing:
+    """The releases of all tasks, and when the last waves were made."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, float] = {}  # seconds since boot
+        self.without_place: set[int] = set()  # tasks that wait until pieces of any task have ended
+
+    def release(self, keeper: Keeper, task: Task) -> float:
+        """Make a wave of ready pieces, if that is worth while now; return when to ask again."""
+        room = Room(keeper, task)
+        if task.state is not TaskState.RUNNING or not room.ready or is_crowded(keeper.store, task):
+            return NEVER
+        self.without_place.discard(task.id)
+        if not room.places or first_of_others(keeper, task):
+            self.without_place.add(task.id)
+            return NEVER
+        if room.probes:
+            return self._probe(keeper, task, room)
+        most = room.most
+        if not most:
+            return NEVER
+        due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])
+        if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:
+            return due
+        return self._release(keeper, task, most)
+
+    def _probe(self, keeper: Keeper, task: Task, room: Room) -> float:
+        """Release one piece from time to time while most fail, in no rhythm, and never many at once."""
+        if room.sent > room.throttle.allowance:
+            return NEVER  # what is on the way is tried again instead
+        due = keeper.clock.boot_at(next_probe(room.throttle, task.nonce))
+        if keeper.clock.boot() < due:
+            return due
+        with keeper.store.transaction():
+            throttle = room.throttle._replace(probed=keeper.clock.steady())
+            keeper.store.set_task(task.id, throttle=throttle._asdict())
+            return self._release(keeper, task, 1)
+
+    def _release(self, keeper: Keeper, task: Task, most: int) -> float:
+        loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
+        w = task.next_wave
+        keeper.store.intend_wave(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
+        self._last[task.id] = keeper.clock.boot()
+        log.info("task %s: %d pieces released as wave %d", task.name, len(loads), w)
+        return keeper.clock.boot()
+
+
+def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]:
+    """Return the first ready pieces that fit into a request; a large one goes alone."""
+    found: list[tuple[PieceRow, Load]] = []
+    size = 0
+    for piece in keeper.store.ready_pieces(task.id, most):
+        load = load_of(keeper, piece)
+        size += weight(load)
+        if found and size > LARGEST:
+            break
+        found.append((piece, load))
+    return found
+
+
+def load_of(keeper: Keeper, piece: PieceRow) -> Load:
+    """Return a piece with the facts of its items."""
+    items = keeper.store.items(piece.task, piece.record.get("files", ()))
+    return Load(piece.p, piece.grp, piece.attempts, piece.record, items)
+
+
+def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
+    """Return the pieces of a wave, by their local jobs."""
+    return [load_of(keeper, each) for each in keeper.store.pieces_of_wave(wave.task, wave.w)]

@@ -1,0 +1,1 @@
+"""What comes of a task's pieces: outputs, brought and stored."""

@@ -1,0 +1,65 @@
+"""What doors keep of grid jobs."""
+
+from contextlib import closing
+
+import pytest
+
+from jim.clock import Clock
+from jim.jobs import PLACED, AtDoor
+from jim.model import Step
+from jim.statusdb.sqlite import Store
+from tests.support.formats import TO_FORMAT_11
+from tests.unit.statusdb.grounds import add
+
+PLACES = {"directory": "/w", "files": {"stdout": "/w/o\udcff"}}
+
+
+@pytest.fixture
+def store(tmp_path):
+    with closing(Store(tmp_path / "status.db", Clock(), write=True)) as store:
+        add(store, 1)
+        add(store, 2)
+        yield store
+
+
+def test_a_grid_job_of_which_nothing_is_kept_waits_for_nothing(store):
+    assert store.at_door(1) == AtDoor()
+    assert not store.at_door(1).waits
+    assert not store.unplaced()
+
+
+def test_each_fact_is_kept_beside_the_others_and_is_a_change(store):
+    store.changed()
+    store.set_at_door(1, after=7)
+    store.set_at_door(1, places={"directory": "/w"})
+    store.set_at_door(1, cancelled=True)
+    assert store.at_door(1) == AtDoor(7, True, {"directory": "/w"}, "")
+    assert store.changed() == {1}
+    assert store.at_door(2) == AtDoor()
+
+
+def test_outputs_wait_from_the_end_until_they_are_placed_or_nobody_wants_them(store):
+    for grid, last in ((1, {"placed": PLACED}), (2, {"cancelled": True})):
+        store.set_at_door(grid, places=PLACES)
+        assert (store.at_door(grid).waits, store.unplaced()) == (True, False)
+        store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
+        assert store.unplaced()
+        store.set_at_door(grid, **last)
+        assert (store.at_door(grid).waits, store.unplaced()) == (False, False)
+
+
+def test_a_name_that_is_no_text_comes_back_as_it_was(store):
+    store.set_at_door(1, places=PLACES)
+    assert store.at_door(1).places == PLACES
+
+
+def test_a_removed_grid_job_leaves_nothing(store):
+    store.set_at_door(1, places=PLACES)
+    store.remove(store.grid_job(1))
+    assert store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)
+
+
+def test_a_reader_of_an_older_format_finds_nothing_kept(store, tmp_path):
+    store.db.executescript(TO_FORMAT_11)
+    with closing(Store(tmp_path / "status.db", Clock())) as reader:
+        assert (reader.at_door(1), reader.unplaced()) == (AtDoor(), False)

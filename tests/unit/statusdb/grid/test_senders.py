@@ -1,0 +1,70 @@
+"""Senders, marks of the accounting and what waits in vain, in a store and in one of the format before."""
+
+from __future__ import annotations
+
+from jim.clock import Clock
+from jim.jobs import Sender
+from jim.model import Piece, State, Step, Witness
+from jim.statusdb.sqlite import Store
+from tests.support.formats import TO_FORMAT_9
+
+SENDER = Sender("/CN=A", ("/dteam/Role=NULL", "/dteam"), "https://gk/1/")
+
+
+def of(tmp_path) -> Store:
+    store = Store(tmp_path / "status.db", Clock(), write=True)
+    store.add_grid_job(1, "key", "me", "", {"job_type": "executable"})
+    return store
+
+
+def test_a_sender_is_found_by_the_contact_and_goes_with_the_grid_job(tmp_path):
+    store = of(tmp_path)
+    assert (store.sender(1), store.sent_as("https://gk/1/"), store.sent_as("")) == (Sender(), 0, 0)
+    store.set_sender(1, SENDER)
+    assert (store.sender(1), store.sender(1).vo, store.sent_as("https://gk/1/")) == (SENDER, "dteam", 1)
+    store.set_in_vain({(1, 1, 1): 7.0, (1, 1, 2): 8.0}, [])
+    store.set_in_vain({}, [(1, 1, 2)])
+    assert store.in_vain() == {(1, 1, 1): 7.0}
+    store.remove(store.grid_job(1))
+    assert (store.sender(1), store.sent_as("https://gk/1/"), store.in_vain()) == (Sender(), 0, {})
+    store.close()
+
+
+def test_grid_jobs_and_local_jobs_are_counted_by_dn_while_they_are_open(tmp_path):
+    store = of(tmp_path)
+    for number, dn, step in ((2, "/CN=A", Step.ACTIVE), (3, "/CN=A", Step.FINISHED), (4, "/CN=B", Step.ACTIVE)):
+        store.add_grid_job(number, f"key-{number}", "me", "", {"job_type": "executable"})
+        store.set_grid_job(number, step=Step.RESOLVED)
+        store.add_pieces(number, 0, [Piece()] * 3)
+        store.end_split(number, 3)
+        store.set_sender(number, Sender(dn))
+        for n, state in enumerate((State.RUNNING, State.SUBMITTING)):
+            store.set_local_job(number, n, state=state, witness=Witness.QUEUE)
+        store.set_grid_job(number, step=step)
+    store.set_sender(1, Sender("/CN=A"))  # not split yet
+    assert (store.unfinished_of("/CN=A"), store.unfinished_of("/CN=B"), store.unfinished_of("/CN=C")) == (
+        {1, 2},
+        {4},
+        set(),
+    )
+    assert store.in_batch_of_senders() == [(2, "/CN=A", 2), (4, "/CN=B", 2)]
+    store.close()
+
+
+def test_a_reader_of_the_format_before_knows_no_sender_and_a_keeper_brings_the_tables(tmp_path):
+    store = of(tmp_path)
+    store.set_sender(1, SENDER)
+    store.db.executescript(TO_FORMAT_9)
+    store.close()
+    reader = Store(tmp_path / "status.db", Clock())
+    assert (reader.sender(1), reader.sent_as("https://gk/1/")) == (Sender(), 0)
+    assert (reader.unfinished_of("/CN=A"), reader.in_batch_of_senders()) == (set(), [])
+    reader.close()
+    store = Store(tmp_path / "status.db", Clock(), write=True)
+    assert (store.sender(1), store.unaccounted(9), store.is_unaccounted(1), store.in_vain()) == (
+        Sender(),
+        [],
+        False,
+        {},
+    )
+    store.close()
