@@ -13,11 +13,12 @@ from jim.database import MEMORY, opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, LogLost, StoreError, UnknownJob
 from jim.files import identity_of, set_apart
 from jim.jobs import HELD
-from jim.statusdb.formats import VERSION, WITH_DERIVED, WITH_VERSIONS, schema
-from jim.statusdb.making import as_views, let_make, of_upgrade
+from jim.statusdb.formats import FIRST, VERSION, schema
+from jim.statusdb.making import let_make
 from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
 
 Identity = tuple[int, int] | None
+UPGRADES_OLDEST = "91090c08"  # the last commit that upgrades formats before the first that was released
 WITHIN = nullcontext()  # a transaction within a larger one, which undoes and forgets for both
 
 
@@ -40,21 +41,28 @@ class Connected:
                 f"{self.file} was written by a newer JIM (format {self._format}; this JIM knows formats up to "
                 f"{VERSION})"
             )
+        if 0 < self._format < (FIRST if write else VERSION):
+            raise JimError(self._too_old())
         let_make(self.db)
         self._inodes: tuple[Identity, Identity] = (None, None)
         if write:
             self._prepare(self._format)
-        elif self._format:
-            for view in as_views(self._format):
-                self.db.execute(view)
+
+    def _too_old(self) -> str:
+        """Say of an older format who can upgrade it."""
+        if self._format >= FIRST:
+            return f"{self.file} has format {self._format} of an older JIM: the next keeper of this JIM upgrades it"
+        return (
+            f"{self.file} has format {self._format}, of which no JIM was released; the last that could upgrade it was "
+            f"commit {UPGRADES_OLDEST} of JIM's sources: start its keeper once on this state directory"
+        )
 
     def _prepare(self, version: int) -> None:
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.execute("PRAGMA wal_autocheckpoint = 8000")  # 32 MB: a mass change should rarely wait for the disk
         if version < VERSION:
-            derived = of_upgrade(version) if version else ""
-            self.db.executescript(f"BEGIN; {schema(version)} {derived} PRAGMA user_version = {VERSION}; COMMIT;")
+            self.db.executescript(f"BEGIN; {schema(version)} PRAGMA user_version = {VERSION}; COMMIT;")
         self._format = VERSION
         if self.file != MEMORY:
             set_apart(self.file)  # of a new database, SQLite has made the log only now
@@ -148,9 +156,7 @@ class Connected:
         self._shows_tasks_anew = False
 
     def version(self, grid: int | None = None) -> int | None:
-        """Return the version of a grid job, or of the whole store; None: it is not known."""
-        if self._format < WITH_VERSIONS:
-            return None
+        """Return the version of a grid job, or of the whole store; None: there is no such grid job."""
         if grid is None:
             return int(self.fact("version") or 0)
         row = self.db.execute("SELECT version FROM grid_job WHERE id = ?", (grid,)).fetchone()
@@ -203,8 +209,6 @@ class Connected:
 
     def removed_at(self, number: int) -> str:
         """Return when a grid job was removed; empty if that is not known."""
-        if self._format < WITH_DERIVED:
-            return ""
         return next((str(at) for (at,) in self.db.execute("SELECT at FROM removed WHERE grid = ?", (number,))), "")
 
     def fulfil(self, name: str) -> None:

@@ -13,7 +13,7 @@ Times for people are RFC 3339 text in UTC. Due times (`due`) are seconds since 1
 
 If a local job, a submission or an attempt changes, `reason` is a `Reason`, or only words, as a person writes them. The
 words, the kind and the facts are replaced together; a row has them as three fields. A kind that this JIM does not know
-is returned as `Kind.UNKNOWN`; rows of an older format have that kind and no facts.
+is returned as `Kind.UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -461,12 +461,6 @@ class Store(TaskStore, Protocol):
     def names(self, grids: Sequence[int], longest: int) -> dict[int, tuple[object, object]]:
         """Return the names and programs of grid jobs as their requests have them, unless these are longer."""
 
-    def knows_origins(self) -> bool:
-        """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
-
-    def has_queue_words(self) -> bool:
-        """Tell whether the store has such words; one of an older format has none."""
-
     def queue_words(self, grid: int) -> list[QueueWords]:
         """Return what the batch system says of the waiting jobs of a grid job, in groups."""
 
@@ -539,9 +533,6 @@ class Store(TaskStore, Protocol):
 
     def at_most(self, seconds: float) -> AbstractContextManager[None]:
         """Stop reads inside this block after so many seconds, with `TooLong`."""
-
-    def is_of_before(self) -> bool:
-        """Tell whether the store has the format of an older JIM, which its next keeper changes."""
 
     def grid_jobs_page(self, asked: GridJobsAsked, limit: int) -> list[GridJob]:
         """Return the next matching grid jobs, the newest first, without their requests."""
@@ -655,9 +646,6 @@ class Store(TaskStore, Protocol):
 
     def refused_of(self, grid: int, numbers: Sequence[int]) -> dict[int, Refused]:
         """Return how many publications of some local jobs were not stored."""
-
-    def knows_kinds(self) -> bool:
-        """Tell whether the store has kinds of reasons; a store of an older format has none."""
 
     def found(self, query: Query, *, strict: bool, limit: int = -1) -> Iterator[Sequence[Any]]:
         """Yield the rows of a query: the keys of an element, and the attribute if one is asked for."""

@@ -1,12 +1,8 @@
-"""What is derived from other rows, and the SQL that makes each derived table anew.
-
-The store uses that SQL for an upgrade, for a check, and for a reader of a format that has no such tables.
-"""
+"""What is derived from other rows, and the SQL that makes each derived table anew, for a check and for a repair."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from jim.model import State
@@ -63,9 +59,6 @@ DERIVED = {
 }
 
 
-SINCE = {"cells": 8, "pulse": 8, "on_host": 8, "phase": 9}  # the first format with the table; all have a tally
-
-
 class Cells:
     """SQL's `cells(place, state)`: the states of a block, a byte for each local job."""
 
@@ -100,34 +93,6 @@ def made_anew() -> str:
         f"DELETE FROM {name} WHERE {each.compared}; INSERT OR REPLACE INTO {name} {each.made};"
         for name, each in DERIVED.items()
     )
-
-
-def since(version: int) -> Iterator[str]:
-    """Yield the derived tables that a store of this format lacks."""
-    return (name for name, first in SINCE.items() if version < first)
-
-
-def of_upgrade(version: int) -> str:
-    """Return the SQL that fills the derived tables when a store gets them."""
-    told = "".join(f"INSERT INTO {name} {DERIVED[name].made};" for name in since(version))
-    sums = "INSERT INTO pulse SELECT 0, at, what, sum(count) FROM pulse GROUP BY at, what;"
-    return told + (sums if version < SINCE["pulse"] else "")
-
-
-# What readers of a store of a format without attempts of publications see in place of its table.
-DETAIL = """
-    CREATE TEMP VIEW detail AS SELECT grid, n, name, content, updated, 0 AS attempt, 0 AS late, '' AS valid
-        FROM main.detail
-"""
-REFUSED = "CREATE TEMP VIEW refused AS SELECT 0 AS grid, 0 AS n, 0 AS refused, 0 AS dropped WHERE 0"
-
-
-def as_views(version: int) -> Iterator[str]:
-    """Yield the SQL of views in place of the tables that a store of this format lacks."""
-    if version < SINCE["phase"]:
-        yield from (DETAIL, REFUSED)
-    for name in since(version):
-        yield f"CREATE TEMP VIEW {name} ({DERIVED[name].columns}) AS {DERIVED[name].made}"
 
 
 def of_one(name: str) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, Compared, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
-from jim.statusdb.formats import WITH_KINDS
 from jim.statusdb.packed import moment, packed, unpacked, word
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
 
@@ -115,7 +114,7 @@ BY_REASON = "GROUP BY reason ORDER BY count(*) DESC, min(state), min(n) LIMIT ?"
 
 
 def named(found: Cursor) -> Iterator[dict[str, Any]]:
-    """Return rows by the names of their columns; rows of an older format lack some."""
+    """Return rows by the names of their columns."""
     names = _names(found)
     return (dict(zip(names, row, strict=True)) for row in found)
 
@@ -318,16 +317,6 @@ def in_states(states: Sequence[State]) -> str:
     if len(states) == 1:
         return f"{_INDEXED.get(states[0], '')} WHERE state = '{states[0].value}'"
     return f"WHERE state IN {tuple(state.value for state in states)}"
-
-
-def about_reasons(version: int) -> str:
-    """Return SQL for the stored parts of reasons when rows with the same words are grouped."""
-    return "max(kind), max(facts)" if version >= WITH_KINDS else "'', ''"
-
-
-def live_of(version: int) -> str:
-    """Return the SQL for live attempts."""
-    return LIVE if version >= WITH_KINDS else LIVE.replace("l.kind", "'' AS kind")
 
 
 def among(numbers: Sequence[int]) -> tuple[str, tuple[Any, ...]]:

@@ -394,9 +394,6 @@ class TaskStore(Protocol):
     def released_before(self, task: int, p: int) -> list[tuple[int, int, int]]:
         """Return the waves that had a piece before a pause ended them, each with its grid job and local job there."""
 
-    def has_task_elements(self) -> bool:
-        """Tell whether the store has all that documents of tasks show; a store of an older format has not."""
-
     def elements_of_task(self, name: str, task: int, pieces: range | None = None) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of a task, perhaps of some pieces: keys, then attributes."""
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from jim.jobs import Submission
 from jim.keeper import serial
@@ -183,13 +184,17 @@ def opened(file: Path, place: Path, boot: str) -> World:
     return world
 
 
-def main() -> int:
+def made_by_this_version(file: Path) -> Path:
     """Make the capture of this version."""
-    os.umask(0o077)
-    serial.MACHINE = Path("/nonexistent")  # it is opened on other machines
-    file = HERE / f"format-{VERSION}.json"
-    with tempfile.TemporaryDirectory() as place:
+    with mock.patch.object(serial, "MACHINE", Path("/nonexistent")), tempfile.TemporaryDirectory() as place:
         file.write_text(written(capture(at_work(Path(place))), Path(place)))
+    return file
+
+
+def main() -> int:
+    """Make the capture that later versions are held to."""
+    os.umask(0o077)
+    file = made_by_this_version(HERE / f"format-{VERSION}.json")
     print(f"{file}: {file.stat().st_size:,} bytes")
     return 0
 

@@ -11,19 +11,19 @@ from jim.admin import restoring
 from jim.errors import Outdated
 from jim.keeper import serial
 from jim.model import State, Step
-from tests.upgrade.captured import DATABASE, HERE, opened, unpack
+from tests.upgrade.captured import DATABASE, opened, unpack
 
 
-@pytest.fixture(params=sorted(HERE.glob("format-*.json")), ids=lambda file: file.stem)
-def upgraded(request, tmp_path, monkeypatch):
+@pytest.fixture
+def upgraded(left, tmp_path, monkeypatch):
     """A state directory that this version has opened and worked with, and the database of before."""
     monkeypatch.setattr(serial, "MACHINE", tmp_path / "none")
-    unpack(request.param, tmp_path, "boot-1")
+    unpack(left, tmp_path, "boot-1")
     before = tmp_path / "before.db"
     shutil.copy(tmp_path / "state/status.db", before)
     for place in [each for each in tmp_path.iterdir() if each != before]:
         shutil.rmtree(place)
-    world = opened(request.param, tmp_path, "boot-1")
+    world = opened(left, tmp_path, "boot-1")
     monkeypatch.setattr(restoring, "Clock", lambda: world.clock)
     monkeypatch.setattr(restoring, "adapter_of", lambda site: world.batch)
     return world, before

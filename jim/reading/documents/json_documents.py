@@ -99,7 +99,7 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
 
 def led_to(view: View, job: GridJob) -> list[GridJob]:
     """Return the grid jobs that do work of this one again, the newest first."""
-    found = view.store.grid_jobs_page(GridJobsAsked(masters=(job.id,)), SHOWN) if view.store.knows_origins() else []
+    found = view.store.grid_jobs_page(GridJobsAsked(masters=(job.id,)), SHOWN)
     return [each for each in found if each.id != job.id]
 
 

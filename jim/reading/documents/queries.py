@@ -107,7 +107,7 @@ def planned(view: View, expression: str, of: Of) -> Plan:
     """Find out how to answer an expression; refuse one that is not XPath, or of no job."""
     tree = parsed(expression)
     evaluated = expression if of.one else for_all(expression, tree)
-    translation = Translation(_root(view, of), kinds=view.store.knows_kinds(), origins=view.store.knows_origins())
+    translation = Translation(_root(view, of))
     query, outside = _translated(translation, parsed(evaluated))
     warnings = *hints(tree), *dict.fromkeys(translation.never)
     return Plan(expression, of, evaluated, query, outside, warnings, *_sizes(view, of))
@@ -118,8 +118,7 @@ def _root(view: View, of: Of) -> Root:
     if of.task:
         tasks = tuple(each.id for each in tasks_of(view, of))
         return Root("task" if of.one else "site", tasks=tasks, lacks=("grid_job",))
-    lacks = () if not of.grids and view.store.has_task_elements() else ("task",)
-    lacks = lacks if view.store.has_queue_words() else (*lacks, "queued")
+    lacks = ("task",) if of.grids else ()
     return Root("site" if not of.one else "grid_job" if of.n is None else "local_job", of.grids, of.n, lacks=lacks)
 
 

@@ -64,13 +64,10 @@ def grid_jobs_of(view: View, of: Of) -> list[int]:
 
 
 def tasks_of(view: View, of: Of) -> list[Task]:
-    """Return the tasks in a document; a store of an older format shows none."""
+    """Return the tasks in a document."""
     if of.task not in ("", EVERY):
-        task = view.store.task_named(of.task)
-        if not view.store.has_task_elements():
-            raise JimError("the status DB has an older format; the next keeper of this JIM upgrades it")
-        return [task]
-    return view.store.tasks() if not of.grids and view.store.has_task_elements() else []
+        return [view.store.task_named(of.task)]
+    return [] if of.grids else view.store.tasks()
 
 
 def _about(view: View, count: int, tasks: int) -> dict[str, dict[str, object]]:

@@ -14,7 +14,6 @@ from jim.statusdb.asked import PhaseSeen
 from jim.statusdb.published import OF_ALL
 
 EVENTS = "events"
-MOST_OF_BEFORE = 100_000  # local jobs: a store of an older format has no table of phases, so each publication is read
 
 
 class Phase(NamedTuple):
@@ -54,8 +53,7 @@ def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
 
 
 def _added_up(view: View, job: GridJob) -> list[Phase]:
-    of_before = job.size > MOST_OF_BEFORE and view.store.is_of_before()
-    found = [] if of_before else view.store.phases(job.id)
+    found = view.store.phases(job.id)
     planned = view.store.events(job.id) if _lacks_some(job, found) else 0
     of_all = [_of_all(each, job, planned) for each in found]
     return [*of_all, *(_phase(each) for each in view.store.phases_of(job.id, OF_ALL))]

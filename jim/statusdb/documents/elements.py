@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from jim.model import Step
 from jim.statusdb import rows
 from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
-from jim.statusdb.formats import WITH_KINDS, WITH_ORIGINS
 from jim.statusdb.grid.queue_words import STILL_LISTED
 from jim.statusdb.seen.browsed import HERDS
 from jim.statusdb.seen.publications import Publications
@@ -64,7 +63,7 @@ def changed_of(alias: str) -> dict[str, Attribute]:
 
 
 def _reason(alias: str) -> dict[str, Attribute]:
-    return {"reason": Attribute(f"{alias}.reason"), "reason_kind": Attribute("{kind:" + alias + "}")}
+    return {"reason": Attribute(f"{alias}.reason"), "reason_kind": Attribute(f"{alias}.kind")}
 
 
 _HERDS = " ".join(f"WHEN {sql} THEN '{herd}'" for herd, sql in HERDS.items())
@@ -89,9 +88,9 @@ ELEMENTS = {
             **words("g", "owner", "step"),
             "status": Attribute(_STATUS),
             "herd": Attribute(_HERD),
-            "MasterJobId": _number("CASE WHEN {from:g} <> '' THEN CAST({from:g} AS INTEGER) ELSE g.id END"),
+            "MasterJobId": _number("CASE WHEN g.came_from <> '' THEN CAST(g.came_from AS INTEGER) ELSE g.id END"),
             "JobSplitType": Attribute(_SPLIT_TYPE),
-            "came_from": Attribute("{from:g}"),
+            "came_from": Attribute("g.came_from"),
             "reason": Attribute("g.reason"),
             "witness": Attribute("'keeper'"),
             "seen": Attribute("", known=False),
@@ -173,7 +172,7 @@ class Elements(Publications):
         order = ", ".join(element.keys)
         table = f"{element.rows} {element.alias}"
         sql = f"SELECT n, {shown} FROM {table} WHERE grid = ? AND {which} ORDER BY {order}"
-        return iter(self.db.execute(self.in_this_format(sql), (grid, *values)))
+        return iter(self.db.execute(sql, (grid, *values)))
 
     def published_of(self, grid: int, numbers: Sequence[int]) -> Iterator[Detail]:
         """Yield the publications of some local jobs in order."""
@@ -213,16 +212,3 @@ class Elements(Publications):
         tallies = self.tallies(jobs)
         told = {number: status(job, tallies.get(number, {}), strict=strict) for number, job in jobs.items()}
         self.db.create_function("status_of", 1, lambda number: told[number])
-
-    def knows_kinds(self) -> bool:
-        """Tell whether the store has kinds of reasons; a store of an older format has none."""
-        return self._format >= WITH_KINDS
-
-    def knows_origins(self) -> bool:
-        """Tell whether the store knows which grid jobs came from others; a store of an older format does not."""
-        return self._format >= WITH_ORIGINS
-
-    def in_this_format(self, sql: str) -> str:
-        """Return SQL of elements for the format of this store: an older one has no kinds of reasons."""
-        sql = re.sub(r"\{from:(\w+)\}", r"\1.came_from" if self.knows_origins() else "''", sql)
-        return re.sub(r"\{kind:(\w+)\}", r"\1.kind" if self.knows_kinds() else "''", sql)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jim.statusdb.documents.elements import ELEMENTS, Attribute, Element, changed_of, integers, words
-from jim.statusdb.formats import WITH_OUTPUTS
 from jim.statusdb.tasks.tasks_seen import TasksSeen
 
 
@@ -123,10 +122,6 @@ ALL_ELEMENTS = ELEMENTS | TASK_ELEMENTS
 
 class TaskElements(TasksSeen):
     """A status DB whose tasks are elements of documents."""
-
-    def has_task_elements(self) -> bool:
-        """Tell whether the store has all that documents of tasks show; a store of an older format has not."""
-        return self._format >= WITH_OUTPUTS
 
     def elements_of_task(self, name: str, task: int, pieces: range | None = None) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of a task, perhaps of some pieces: keys, then attributes."""

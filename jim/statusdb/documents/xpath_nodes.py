@@ -69,8 +69,8 @@ class Nodes(NamedTuple):
 class Walk:
     """The paths of one expression over one document."""
 
-    def __init__(self, root: Root, *, kinds: bool = True, origins: bool = True) -> None:
-        self._root, self._kinds, self._origins = root, kinds, origins
+    def __init__(self, root: Root) -> None:
+        self._root = root
         self._numbers = itertools.count(1)
         self.never: list[str] = []  # steps that lead to nothing, in words
 
@@ -220,8 +220,6 @@ class Walk:
 
     def _of(self, nodes: Nodes, sql: str) -> str:
         own = ELEMENTS[nodes.at].alias
-        sql = re.sub(r"\{kind:\w+\}", f"{own}.kind" if self._kinds else "''", sql)
-        sql = re.sub(r"\{from:\w+\}", f"{own}.came_from" if self._origins else "''", sql)
         return re.sub(rf"\b{own}\.", f"{nodes.alias}.", sql)
 
 

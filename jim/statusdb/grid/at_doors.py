@@ -8,7 +8,6 @@ from typing import Any
 from jim.jobs import AtDoor
 from jim.model import NOTHING
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_GENERATIONS
 from jim.statusdb.rows import column
 
 UNPLACED = (
@@ -22,8 +21,6 @@ class AtDoors(Connected):
 
     def at_door(self, grid: int) -> AtDoor:
         """Return what the door of a grid job keeps of it."""
-        if self._format < WITH_GENERATIONS:
-            return AtDoor()
         sql = "SELECT after, cancelled, places, placed FROM at_door WHERE grid = ?"
         row = self.db.execute(sql, (grid,)).fetchone()
         return AtDoor(row[0], bool(row[1]), json.loads(row[2]) if row[2] else NOTHING, row[3]) if row else AtDoor()
@@ -39,4 +36,4 @@ class AtDoors(Connected):
 
     def unplaced(self) -> bool:
         """Tell whether outputs of any finished grid job must still be placed for its gatekeeper."""
-        return self._format >= WITH_GENERATIONS and self.db.execute(UNPLACED).fetchone() is not None
+        return self.db.execute(UNPLACED).fetchone() is not None

@@ -9,7 +9,6 @@ from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_KINDS
 from jim.statusdb.packed import unpacked
 
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
@@ -22,10 +21,10 @@ TOTALS = (
     "max(CASE verdict WHEN 'completed' THEN last ELSE '' END) FROM on_host WHERE {which} GROUP BY host"
 )
 REASONS = (
-    "SELECT host, reason, {kind}, count(*) FROM attempt WHERE {which} "
+    "SELECT host, reason, max(kind), count(*) FROM attempt WHERE {which} "
     "GROUP BY host, reason ORDER BY count(*) DESC LIMIT ?"
 )
-SEEN = "SELECT a.host, a.grid, a.k, a.idx, a.n, a.attempt, a.started, a.verdict, a.reason, a.updated, a.record, {kind} "
+SEEN = "SELECT a.host, a.grid, a.k, a.idx, a.n, a.attempt, a.started, a.verdict, a.reason, a.updated, a.record, a.kind "
 ENDED = SEEN + (
     "FROM attempt a WHERE a.host <> '' AND a.verdict <> '' AND a.updated >= ? ORDER BY a.updated DESC LIMIT ?"
 )
@@ -51,7 +50,7 @@ class Hosts(Connected):
     def host_reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:
         """Return the most frequent reasons of failed attempts by host."""
         which = f"{BADLY} AND host = ?" if host else BADLY
-        sql = REASONS.format(kind=self._kind("max(kind)"), which=which)
+        sql = REASONS.format(which=which)
         found: dict[str, list[Alike]] = {}
         for name, words, kind, count in self.db.execute(sql, (*((host,) if host else ()), limit)):
             found.setdefault(name, []).append(Alike(rows.reason(words, kind, ""), count))
@@ -59,24 +58,17 @@ class Hosts(Connected):
 
     def tried_lately(self, since: str, limit: int) -> list[AttemptSeen]:
         """Return attempts that ended since a time, the latest first, and then attempts that run."""
-        found = self.db.execute(self._seen(ENDED), (since, limit)).fetchall()
-        found += self.db.execute(self._seen(RUNNING), (limit,)).fetchall()
+        found = self.db.execute(ENDED, (since, limit)).fetchall()
+        found += self.db.execute(RUNNING, (limit,)).fetchall()
         return [_attempt(row) for row in found]
 
     def attempts_on(self, host: str, limit: int) -> list[AttemptSeen]:
         """Return the attempts on a host, the last changed first."""
-        return [_attempt(row) for row in self.db.execute(self._seen(ON), (host, limit))]
+        return [_attempt(row) for row in self.db.execute(ON, (host, limit))]
 
     def grid_jobs_on(self, host: str, limit: int) -> list[GridJobOnHost]:
         """Return the grid jobs with attempts on a host, the newest first."""
         return [GridJobOnHost._make(row) for row in self.db.execute(GRID_JOBS, (host, limit))]
-
-    def _seen(self, sql: str) -> str:
-        return sql.format(kind=self._kind("a.kind"))
-
-    def _kind(self, column: str) -> str:
-        """Return the SQL for a kind of reason, which an older format lacks."""
-        return column if self._format >= WITH_KINDS else "''"
 
 
 def _attempt(row: tuple[Any, ...]) -> AttemptSeen:

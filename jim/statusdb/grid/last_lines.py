@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from jim.model import State
 from jim.statusdb.asked import LastLine
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_LAST_LINES
 from jim.statusdb.packed import code
 
 FAILED_AFTER = (
@@ -25,8 +24,6 @@ class LastLines(Connected):
 
     def last_lines(self, grid: int) -> dict[str, LastLine]:
         """Return the last lines of a grid job's failed local jobs, by their reason."""
-        if self._format < WITH_LAST_LINES:
-            return {}
         found = self.db.execute(
             "SELECT reason, line, times, read FROM last_line WHERE grid = ? ORDER BY reason", (grid,)
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from jim.statusdb.asked import QueueWords as Words
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_QUEUE_WORDS
 
 Key = tuple[int, int, str, str]  # grid job, submission, state, words
 # A submission that has ended waits for nothing: perhaps no listing has come since.
@@ -25,14 +24,8 @@ PUT = (
 class QueueWords(Connected):
     """The part of a status DB about the batch system's own words for why jobs wait."""
 
-    def has_queue_words(self) -> bool:
-        """Tell whether the store has such words; one of an older format has none."""
-        return self._format >= WITH_QUEUE_WORDS
-
     def queue_words(self, grid: int) -> list[Words]:
         """Return what the batch system says of the waiting jobs of a grid job, in groups."""
-        if not self.has_queue_words():
-            return []
         return [Words(*row) for row in self.db.execute(READ, (grid,))]
 
     def new_queue_words(self, seen: Mapping[Key, int]) -> dict[Key, int]:

@@ -9,7 +9,6 @@ from typing import Any
 from jim.jobs import VERIFIED, Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_KNOWN, WITH_SENDERS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.rows import column
@@ -51,36 +50,25 @@ class Senders(Connected):
 
     def sender(self, grid: int) -> Sender:
         """Return who sent a grid job; empty if that is not known, or not any more."""
-        if self._format < WITH_SENDERS:
-            return Sender()
         row = self.db.execute("SELECT * FROM sender WHERE grid = ?", (grid,)).fetchone()
-        # In an older format, nobody has verified a DN.
-        return Sender(row[1], tuple(json.loads(row[2])), row[3], any(row[4:])) if row else Sender()
+        return Sender(row[1], tuple(json.loads(row[2])), row[3], bool(row[4])) if row else Sender()
 
     def sent_as(self, contact: str) -> int:
         """Return the latest grid job with a gatekeeper's contact; 0: there is none."""
-        if self._format < WITH_SENDERS:
-            return 0
         row = self.db.execute("SELECT max(grid) FROM sender WHERE contact = ? AND contact <> ''", (contact,)).fetchone()
         return int(row[0] or 0)
 
     def unfinished_of(self, sender: str) -> set[int]:
         """Return the grid jobs of a sender (`Sender.counted_as`) that have not finished."""
-        if self._format < WITH_SENDERS:
-            return set()
-        sql = UNFINISHED_OF if self._format >= WITH_KNOWN else UNFINISHED_OF.replace("s.known", "0")
         values = UNFINISHED, sender.removeprefix(VERIFIED), sender.startswith(VERIFIED)
-        return {number for (number,) in self.db.execute(sql, values)}
+        return {number for (number,) in self.db.execute(UNFINISHED_OF, values)}
 
     def in_batch_of_senders(self) -> list[tuple[int, str, int]]:
         """Count the local jobs that the batch system has or may have, of grid jobs with a DN: number, sender, count.
 
         Senders are named as they are counted (`Sender.counted_as`).
         """
-        if self._format < WITH_SENDERS:
-            return []
-        sql = IN_BATCH_OF_SENDERS if self._format >= WITH_KNOWN else IN_BATCH_OF_SENDERS.replace("s.known", "0")
-        found = self.db.execute(sql, (UNFINISHED, QUEUED))
+        found = self.db.execute(IN_BATCH_OF_SENDERS, (UNFINISHED, QUEUED))
         return [(number, Sender(dn, known=bool(known)).counted_as, count) for number, dn, known, count in found]
 
     def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from jim.jobs import Key
 from jim.model import Kind
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_SPARED
 from jim.statusdb.rows import keys as as_json
 
 AMONG = (
@@ -46,19 +45,13 @@ class Spared(Connected):
 
     def spared(self, grid: int, n: int) -> int:
         """Return how many attempts at a local job do not count."""
-        if self._format < WITH_SPARED:
-            return 0
         sql = "SELECT count(*) FROM spared WHERE grid = ? AND n = ? AND NOT open"
         return int(self.db.execute(sql, (grid, n)).fetchone()[0])
 
     def spared_among(self, keys: Iterable[Key]) -> set[Key]:
         """Return those of these attempts that do not count."""
-        if self._format < WITH_SPARED:
-            return set()
         return {(grid, k, idx) for grid, k, idx in self.db.execute(AMONG, as_json(keys))}
 
     def left_since(self, since: str) -> set[str]:
         """Return the hosts that wrappers have left, and whose attempts were fenced since a time."""
-        if self._format < WITH_SPARED:
-            return set()
         return {host for (host,) in self.db.execute(LEFT, (Kind.AVOIDED.value, since))}

@@ -137,7 +137,7 @@ class Submissions(Derived):
     def live(self, grid: int | None = None) -> Iterator[Live]:
         """Yield every attempt without a verdict that the batch system has or may have."""
         which, values = rows.where(**{"s.grid": grid})
-        return map(rows.live, self.db.execute(f"{rows.live_of(self._format)} AND {which}", values))
+        return map(rows.live, self.db.execute(f"{rows.LIVE} AND {which}", values))
 
     def rivals(self, pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
         """Return which other live submissions have the batch ids of these pairs of batch id and mark, as such pairs."""

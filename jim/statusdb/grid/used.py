@@ -9,7 +9,6 @@ from contextlib import suppress
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Used
-from jim.statusdb.formats import WITH_ASKED
 from jim.statusdb.grid.hosts import Hosts
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
@@ -33,8 +32,6 @@ class Completed(Hosts):
 
     def used(self, job_type: str, request_id: str, limit: int) -> list[Used]:
         """Return what completed local jobs of a job type and request id have used, the newest grid jobs first."""
-        if self._format < WITH_ASKED:
-            return []
         found: list[Used] = []
         for grid, of in self.db.execute(OF_TYPE, (job_type, LOOKED_AT, OF_ONE_TYPE)).fetchall():
             if str(of or "") == request_id and len(found) < limit:

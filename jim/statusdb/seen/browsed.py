@@ -17,7 +17,6 @@ from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.derived import minute_of
-from jim.statusdb.formats import VERSION, WITH_KINDS
 from jim.statusdb.grid.used import Completed
 from jim.statusdb.making import CODED, CODES
 from jim.statusdb.packed import unpacked, word
@@ -49,7 +48,7 @@ WORD = (
 RAN_ON = "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n AND h.host IN ({}))"
 HAS_PHASE = "EXISTS (SELECT 1 FROM phase p WHERE p.grid = l.grid AND p.n = l.n AND p.name = ?)"
 SEEN = (
-    "SELECT l.n, l.state, l.attempt, l.submission, l.due, l.wish, l.witness, l.reason, {kind}, l.updated, "
+    "SELECT l.n, l.state, l.attempt, l.submission, l.due, l.wish, l.witness, l.reason, l.kind, l.updated, "
     "ifnull(a.host, ''), ifnull(a.started, '') FROM local_job l LEFT JOIN attempt a INDEXED BY attempt_of "
     "ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt WHERE "
 )
@@ -87,10 +86,6 @@ class Browsed(Completed):
             raise TooLong(f"the query takes more than {seconds:g} s; narrow it with a filter") from None
         finally:
             self.db.set_progress_handler(None, 0)
-
-    def is_of_before(self) -> bool:
-        """Tell whether the store has the format of an older JIM, which its next keeper changes."""
-        return self._format < VERSION
 
     # Grid jobs
 
@@ -149,8 +144,7 @@ class Browsed(Completed):
             numbers = list(islice(self._found(grid, asked.states, asked.after + 1), limit))
             clauses = [*_local_jobs(grid, asked), _named_in(numbers)]
         which, values = all_of(clauses)
-        kind = "l.kind" if self._format >= WITH_KINDS else "''"
-        sql = f"{SEEN.format(kind=kind)}{which} ORDER BY l.n LIMIT ?"
+        sql = f"{SEEN}{which} ORDER BY l.n LIMIT ?"
         return [_seen(row) for row in self.db.execute(sql, (*values, limit))]
 
     def count_local_jobs(self, grid: int, asked: LocalJobsAsked, at_most: int) -> int:
@@ -187,7 +181,7 @@ class Browsed(Completed):
 
     def reasons(self, grid: int, states: Sequence[State], limit: int) -> tuple[list[Alike], int]:
         """Return the most frequent reasons of the local jobs in these states, with counts, and their number."""
-        sql = f"SELECT reason, {rows.about_reasons(self._format)}, count(*), count(*) OVER () FROM local_job "
+        sql = "SELECT reason, max(kind), max(facts), count(*), count(*) OVER () FROM local_job "
         named, values = all_of([_named_in(numbers)] if (numbers := self._few(grid, states)) is not None else [])
         sql += f"l {rows.in_states(states)} AND grid = ? AND {named} {rows.BY_REASON}"
         found = self.db.execute(sql, (grid, *values, limit)).fetchall()

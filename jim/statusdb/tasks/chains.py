@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from jim.statusdb.formats import WITH_OUTPUTS
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import (
     UNSENT,
@@ -68,8 +67,6 @@ class Chains(Waves):
 
     def fed_by(self, task: int) -> list[Source]:
         """Return the sources that a task fills."""
-        if self._format < WITH_OUTPUTS:
-            return []
         sql = "SELECT * FROM source INDEXED BY source_of WHERE upstream = ? AND upstream > 0 ORDER BY task, k"
         return [Source(*row) for row in self.db.execute(sql, (task,))]
 

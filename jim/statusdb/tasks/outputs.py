@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from jim.statusdb.formats import WITH_OUTPUTS
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import OUTPUT_FOLLOWS, Brought, Output, OutputState, PieceState, Todo
 from jim.statusdb.tasks.pools import Pools, ids
@@ -46,8 +45,6 @@ class Outputs(Pools):
 
     def outputs_of(self, task: int, p: int) -> list[Output]:
         """Return what a piece brings."""
-        if self._format < WITH_OUTPUTS:
-            return []
         sql = "SELECT * FROM output WHERE task = ? AND p = ? ORDER BY stream, k"
         return list(map(read_output, self.db.execute(sql, (task, p))))
 
@@ -69,7 +66,7 @@ class Outputs(Pools):
             "SELECT 1 FROM output o LEFT JOIN item i ON i.output = o.id AND i.output > 0 WHERE o.task = ? AND o.p = ? "
             "AND (o.state = 'stored' OR i.state IN ('acquired', 'completed', 'failed')) LIMIT 1"
         )
-        return self._format >= WITH_OUTPUTS and self.db.execute(sql, (task, p)).fetchone() is not None
+        return self.db.execute(sql, (task, p)).fetchone() is not None
 
     def next_output_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
@@ -79,8 +76,6 @@ class Outputs(Pools):
 
     def outputs_in_trouble(self, task: int, limit: int) -> list[Output]:
         """Return outputs that could not be read or stored so far."""
-        if self._format < WITH_OUTPUTS:
-            return []
         sql = "SELECT * FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> '' AND reason <> '' LIMIT ?"
         return list(map(read_output, self.db.execute(sql, (task, limit))))
 

@@ -9,7 +9,6 @@ from typing import Any
 from jim.database import MEMORY
 from jim.errors import UnknownJob
 from jim.statusdb.connected import Connected
-from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
 from jim.statusdb.task_rows import LIVE_TASKS, Task, TaskLine, TaskState
 from jim.statusdb.tasks.task_rules import RULES
 
@@ -79,8 +78,6 @@ class Tasks(Connected):
 
     def tasks(self, *states: TaskState) -> list[Task]:
         """Return the tasks in these states, or all, in the order of their creation."""
-        if self._format < WITH_TASKS:
-            return []
         marks = ",".join("?" * len(states))
         where = f"WHERE state IN ({marks})" if states else ""
         return [_task(row) for row in self.db.execute(f"SELECT * FROM task {where} ORDER BY id", tuple(states))]
@@ -91,7 +88,7 @@ class Tasks(Connected):
 
     def task_named(self, name: str) -> Task:
         """Return the task with a name."""
-        found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,)) if self._format >= WITH_TASKS else ()
+        found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,))
         for row in found:
             return _task(row)
         where = self.file.parent if self.file != MEMORY else "a state directory without a status DB"
@@ -268,8 +265,6 @@ class Tasks(Connected):
 
     def wrong_in_tasks(self) -> dict[str, int]:
         """Count the violations of what must hold of tasks at any moment, by its name."""
-        if self._format < WITH_OUTPUTS:
-            return {}
         return {
             name: int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0]) for name, sql in RULES.items()
         }

@@ -18,7 +18,6 @@ from jim.statusdb.asked import (
     TaskFailures,
 )
 from jim.statusdb.derived import minute_of
-from jim.statusdb.formats import WITH_OUTPUTS, WITH_TASKS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.seen.browsed import Clauses, all_of, any_of, as_glob
@@ -116,8 +115,6 @@ class TasksSeen(BrokenPromises):
 
     def bytes_stored(self, task: int) -> int:
         """Add up the sizes of stored outputs of a task."""
-        if self._format < WITH_OUTPUTS:
-            return 0
         sql = "SELECT ifnull(sum(bytes), 0) FROM output WHERE task = ? AND state = 'stored'"
         return int(self.db.execute(sql, (task,)).fetchone()[0])
 
@@ -134,7 +131,7 @@ class TasksSeen(BrokenPromises):
         """Return the next matching outputs, by piece."""
         which, values = all_of([*_outputs(asked), ("(p, stream, k) > (?, ?, ?)", asked.after)])
         sql = f"SELECT * FROM output WHERE task = ? AND {which} ORDER BY p, stream, k LIMIT ?"
-        found = self.db.execute(sql, (task, *values, limit)) if self._format >= WITH_OUTPUTS else ()
+        found = self.db.execute(sql, (task, *values, limit))
         return [read_output(row) for row in found]
 
     def task_lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
@@ -192,8 +189,6 @@ class TasksSeen(BrokenPromises):
 
     def tasks_of(self, grids: Iterable[int]) -> dict[int, str]:
         """Return the task of each grid job that is a wave or a test of one."""
-        if self._format < WITH_TASKS:
-            return {}
         sql = (
             "SELECT w.grid, t.name FROM wave w JOIN task t ON t.id = w.task "
             "WHERE w.grid > 0 AND w.grid IN (SELECT value FROM json_each(?))"

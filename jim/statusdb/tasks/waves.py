@@ -10,7 +10,6 @@ from jim.evidence.exit_record import times_of
 from jim.jobs import Journal
 from jim.model import Kind
 from jim.statusdb import rows
-from jim.statusdb.formats import WITH_TASKS
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import (
@@ -270,8 +269,6 @@ class Waves(Outputs):
 
     def wave_of(self, grid: int) -> Wave | None:
         """Return the wave that a grid job is; None: it is not a task's."""
-        if self._format < WITH_TASKS:
-            return None
         return next(map(_wave, self.db.execute("SELECT * FROM wave WHERE grid = ? AND grid > 0", (grid,))), None)
 
     def waves_behind(self) -> list[Wave]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 
 from jim.errors import DiskFull
-from jim.jobs import HELD
 from jim.keeper.due import JUMP_SECONDS
 from jim.model import State, SubmissionState
 from jim.site.file import Batch
-from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_5
 from tests.support.sampled import sampled
-from tests.support.stand_ins import Answers, Instead, StandInClock, World
-from tests.unit.statusdb.grounds import add
+from tests.support.stand_ins import Answers, Instead, World
 
 DAY = 86_400.0
 JUMPS = [DAY, -DAY, 2 * JUMP_SECONDS, JUMP_SECONDS - 1, 1 - JUMP_SECONDS]
@@ -198,20 +192,3 @@ def test_a_claim_is_silent_for_as_long_as_without_a_jump(tmp_path, monkeypatch, 
 
 
 # The format before, which counted from the boot
-
-
-def test_times_of_the_format_before_are_due_and_what_is_held_stays_so(tmp_path):
-    world = Store(tmp_path / "status.db", StandInClock(), write=True)
-    add(world)
-    world.intend(1, 1, "mark", world.local_jobs(1, limit=1))
-    world.set_submission(1, 1, state=SubmissionState.UNKNOWN, tries=1, due=1e9)
-    world.set_grid_job(1, due=1e9)
-    for n, due in ((1, HELD), (2, 1e9)):
-        world.set_local_job(1, n, due=due)
-    world.close()
-    with sqlite3.connect(tmp_path / "status.db") as db:
-        db.executescript(TO_FORMAT_5)
-    after = Store(tmp_path / "status.db", world.clock, write=True)
-    assert (after.submission(1, 1).due, after.submission(1, 1).tries, after.grid_job(1).due) == (0.0, 0, 0.0)
-    assert [each.due for each in after.local_jobs(1)] == [0.0, HELD, 0.0]
-    after.close()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ from jim.evidence import reasons, verdict
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
 from jim.jobs import Change, whole_reason
 from jim.keeper.attempts import deciding, ending
-from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, SubmissionState, Witness
+from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, Witness
 from jim.reading.job import waits
 from jim.reading.view import View
 from jim.site.file import Batch
@@ -23,7 +21,6 @@ from jim.statusdb.seen.record import failures
 from jim.statusdb.sqlite import Store
 from tests.support import own_sentences
 from tests.support.exit_records import record
-from tests.support.formats import TO_FORMAT_5
 from tests.support.stand_ins import Answers, Instead, World
 
 SAID = "Site policy: jobs need a project code"
@@ -90,34 +87,6 @@ def test_what_says_the_same_counts_together_whichever_version_said_it(world) -> 
         world.store.set_local_job(1, n, state=State.FAILED, witness=Witness.EXIT_RECORD, reason=why)
     assert world.store.reasons(1, (State.FAILED,), 5) == ([(told, 3)], 1)
     assert failures(world.store, 1) == "exit 3"
-
-
-def as_before(world) -> Path:
-    """Bring a status DB back to the format of before."""
-    world.store.set_local_job(1, 0, reason=NO)
-    world.store.close()
-    file: Path = world.site.state / "status.db"
-    with sqlite3.connect(file) as db:
-        db.executescript(TO_FORMAT_5)
-    return file
-
-
-def test_a_reader_shows_the_words_of_before(world, sent: Store) -> None:
-    reader = Store(as_before(world), world.clock)
-    assert whole_reason(reader.local_job(1, 0)) == Reason(words=NO.words)
-    assert reader.submission(1, 1).state == SubmissionState.RECORDED
-    assert [each.verdict for each in reader.attempts(1, n=0)] == [""]
-    assert reader.reasons(1, (State.SUBMITTED,), 3) == ([(Reason(words=NO.words), 1)], 1)
-    assert [each.what for each in waits.of_grid_job(View(world.site, reader), reader.grid_job(1))]
-    reader.close()
-
-
-def test_a_keeper_takes_the_rows_of_before_over_and_ends_them_well(world, sent: Store) -> None:
-    as_before(world)
-    world.restart()
-    assert whole_reason(world.store.local_job(1, 0)) == Reason(words=NO.words)
-    world.run_all(1)
-    assert world.store.grid_job(1).outcome == "completed"
 
 
 def test_a_no_of_before_counts_as_none() -> None:

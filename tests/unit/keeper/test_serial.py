@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import tarfile
 import threading
@@ -18,7 +17,6 @@ import pytest
 
 from jim.admin import restoring
 from jim.cli import main, site_verbs
-from jim.doors import inbox
 from jim.errors import BadSite, Outdated
 from jim.jobs import whole_reason
 from jim.keeper import serial
@@ -29,7 +27,6 @@ from jim.site.file import Site, make_state
 from jim.statusdb.grid.found import SUPERSEDED, TAKEN_UP
 from jim.statusdb.sqlite import Store
 from jim.workdir.claims import fence
-from tests.support.formats import TO_FORMAT_4
 from tests.support.splitting_work import end_all, submit
 from tests.support.stand_ins import Answers, Instead, StandInClock
 
@@ -252,32 +249,6 @@ def test_a_keeper_whose_work_directory_another_one_has_taken_removes_nothing_fro
 
 
 # The version before
-
-
-def test_a_state_directory_of_the_version_before_opens_and_ends_well(world):
-    """With jobs that wait, run, and have ended: it has no serials, and its grid jobs neither nonce nor owner."""
-    sent(world, 3)
-    world.batch.start(1, 1)
-    world.batch.start(1, 2)
-    world.batch.finish(1, 2)
-    world.go(1)
-    world.submit(1, key="k2")
-    world.keeper.store.close()
-    with sqlite3.connect(world.site.state / "status.db") as db:
-        db.executescript(TO_FORMAT_4)
-        db.execute("DELETE FROM meta WHERE name IN ('serial', 'machine', 'path')")
-    for file in (world.site.state / "serial", world.site.work / "serial", world.site.work / "1/owner"):
-        file.unlink()
-    request = world.site.state / "inbox" / inbox.request_name("k2")
-    request.write_text(request.read_text().replace('"nonce"', '"more"'))
-    world.restart()
-    assert (world.store.grid_job(1).place, world.store.grid_job(1).nonce) == ("1", "")
-    world.batch.finish(1, 1)
-    for number in (1, 2):
-        world.run_all(number)
-        assert world.store.grid_job(number).outcome == "completed"
-    assert len(world.batch.ledger) == 4
-    assert world.store.grid_job(2).place == "2"
 
 
 # Whose directory it is

@@ -5,12 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import random
 import re
 import resource
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -30,9 +28,7 @@ from jim.pages import serving
 from jim.pages.serving import Serving, serve
 from jim.reading.documents import queries
 from jim.statusdb import file_of, open_store
-from jim.statusdb.formats import VERSION
 from jim.statusdb.task_rows import NewItem, NewPiece, Part
-from tests.support.formats import TO_FORMAT_8
 from tests.unit.pages.browser import Person, grammar
 from tests.unit.pages.grounds import Ground, add_task, end_server
 from tests.unit.pages.many import add_finished, add_many
@@ -137,40 +133,8 @@ def test_79_a_grid_job_is_there_or_removed_wherever_its_removal_is_killed(ground
 # The format of before
 
 
-@pytest.fixture
-def of_before(ground: Ground) -> Ground:
-    """A store of the format of before, with live jobs and a million local jobs."""
-    add_many(ground.store, 1, SIZE)
-    ground.store.close()
-    with closing(sqlite3.connect(file_of(ground.site.state), isolation_level=None)) as db:
-        db.executescript(TO_FORMAT_8)
-    return ground
-
-
 def counts(ground: Ground) -> dict[str, int]:
     return Person(ground).json("/jobs/1.json")["counts"]  # type: ignore[no-any-return]
-
-
-def test_81_a_large_store_of_before_is_told_upgraded_in_time_and_old_or_new_after_a_kill(of_before: Ground) -> None:
-    before = counts(of_before)
-    assert sum(before.values()) == SIZE
-    assert "the next keeper of this JIM will upgrade it" in Person(of_before).page("/jobs/1").text
-    chance = random.Random(81)
-    formats = set()
-    for _ in range(5):
-        upgrade = begun(OPEN, of_before.site.state)
-        time.sleep(chance.uniform(0.3, 8))
-        upgrade.kill()
-        upgrade.wait()
-        with closing(sqlite3.connect(file_of(of_before.site.state))) as db:
-            formats.add(db.execute("PRAGMA user_version").fetchone()[0])
-        assert counts(of_before) == before
-    assert formats <= {8, VERSION}
-    used = cpu_of(lambda: open_store(of_before.site.state, of_before.clock, write=True).close())
-    assert used < 60
-    of_before.store = open_store(of_before.site.state, of_before.clock, write=True)
-    assert counts(of_before) == before
-    assert not any(of_before.store.wrong().values())
 
 
 # Slow readers

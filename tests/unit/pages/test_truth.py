@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 import threading
@@ -23,7 +22,6 @@ from jim.model import Reason, State, Witness
 from jim.pages.routes import files as routes
 from jim.reading.patience import Patience
 from jim.statusdb import file_of, open_store
-from tests.support.formats import TO_FORMAT_5
 from tests.unit.pages.browser import Page, Person, addresses
 from tests.unit.pages.grounds import Ground, text
 
@@ -204,15 +202,6 @@ def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(runnin
     finally:
         end.set()
         mover.join()
-
-
-def test_18_a_store_of_an_older_jim_is_shown_and_told(running: Ground, person: Person) -> None:
-    running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
-    with closing(sqlite3.connect(file_of(running.site.state), isolation_level=None)) as db:
-        db.executescript(TO_FORMAT_5)
-    for path in ("/", "/jobs", "/jobs/1", "/jobs/1/1"):
-        assert "the next keeper of this JIM will upgrade it" in person.page(path).text, path
-    assert person.page("/jobs/1?state=failed").ids() == ["1.1"]
 
 
 def test_18_a_state_directory_without_a_store_is_empty(ground: Ground, person: Person) -> None:

@@ -13,7 +13,6 @@ from jim.clock import Clock
 from jim.model import Piece
 from jim.statusdb import file_of, open_store
 from jim.statusdb.contract import Store
-from tests.support.formats import TO_FORMAT_5
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 CREATED = "2026-01-31T11:00:00.000Z"
@@ -72,15 +71,10 @@ class Sqlite:
         with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
             db.execute("UPDATE local_job SET kind = 'of the future'")
 
-    def write_as_older(self) -> None:
-        """Let a JIM of before have written it."""
+    def write_as_format(self, number: int) -> None:
+        """Let a JIM of another time have written it."""
         with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
-            db.executescript(TO_FORMAT_5)
-
-    def write_as_newer(self) -> None:
-        """Let a JIM of the future have written it."""
-        with closing(sqlite3.connect(self.file, isolation_level=None)) as db:
-            db.execute("PRAGMA user_version = 1000")
+            db.execute(f"PRAGMA user_version = {number}")
 
 
 GROUNDS = {each.name: each for each in (Sqlite,)}

@@ -663,28 +663,17 @@ def test_what_is_out_of_reach_is_away(ground: Sqlite) -> None:
         ground.open()
 
 
-def test_a_format_of_before_is_read_as_it_is_and_brought_up_to_date_by_who_writes(ground: Sqlite) -> None:
-    with closing(ground.open()) as store:
-        add(store)
-        sent(store)
-        told_everywhere(store, WHY)
-        for n in (0, 1, 2):
-            store.set_local_job(1, n, due=5e9 if n else HELD, reason=WHY)
-    ground.write_as_older()
-    of_before = Reason(words=WHY.words)
-    with closing(ground.open(write=False)) as reader:
-        assert whole_reasons(reader) == [of_before] * 3
-        assert reader.reasons(1, (State.SUBMITTING,), 9) == ([Alike(of_before, 3)], 1)
-        assert [(each.reason, each.kind) for each in reader.live()] == [(WHY.words, Kind.UNKNOWN)] * 3
-    with closing(ground.open()) as store:
-        assert whole_reasons(store) == [of_before] * 3
-        assert [each.due for each in store.local_jobs(1)] == [HELD, 0.0, 0.0]
-        assert told_everywhere(store, WHY) == [WHY] * 3
+def test_a_format_that_was_never_released_is_refused_and_told_who_can_upgrade_it(ground: Sqlite) -> None:
+    ground.open().close()
+    ground.write_as_format(13)
+    for write in (True, False):
+        with pytest.raises(JimError, match=r"format 13, .*no JIM was released.* commit [0-9a-f]{8} "):
+            ground.open(write=write)
 
 
 def test_a_format_of_the_future_is_refused(ground: Sqlite) -> None:
     ground.open().close()
-    ground.write_as_newer()
+    ground.write_as_format(1000)
     for write in (True, False):
         with pytest.raises(JimError, match="was written by a newer JIM"):
             ground.open(write=write)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -13,11 +12,10 @@ import pytest
 from jim.clock import Clock
 from jim.jobs import Change
 from jim.model import Piece, State, Witness
-from jim.statusdb.asked import LocalJobsAsked, Minute
+from jim.statusdb.asked import LocalJobsAsked
 from jim.statusdb.derived import minute_of
 from jim.statusdb.making import BLOCK, DERIVED
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_7
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
 RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}
@@ -211,27 +209,6 @@ def test_80_a_wrong_row_is_found_and_put_right(store, table, harm):
 
 def test_80_each_derived_table_is_checked(store):
     assert {*store.wrong()} == {*DERIVED}
-
-
-def test_a_format_of_before_is_read_as_if_it_had_it_and_gets_it_with_its_keeper(tmp_path):
-    clock = Walking()
-    file = tmp_path / "status.db"
-    with closing(Store(file, clock, write=True)) as store:
-        add(store, 1, 5)
-        send(store, 1, 5)
-        store.set_attempt(1, 1, 1, host="a", started=clock.utc(), verdict="failed")
-        move(store, 1, State.SUBMITTING, State.FAILED, 0)
-        minute = clock.utc()[:16]
-        told = store.minutes(1), store.hosts(1, 9), list(store.blocks(1, 2)), store.lately("2000-01-01T00:00Z")
-    assert told[0] == [Minute(minute, "failed", 1), Minute(minute, "started", 1)]
-    with closing(sqlite3.connect(file)) as db:
-        db.executescript(TO_FORMAT_7)
-    for write in (False, True):
-        with closing(Store(file, clock, write=write)) as store:
-            assert store.ran_on("a", 9) == [1]
-            assert (store.minutes(1), store.hosts(1, 9), list(store.blocks(1, 2))) == told[:3]
-            if write:
-                assert (store.lately("2000-01-01T00:00Z"), store.wrong()) == (told[3], RIGHT)
 
 
 def test_no_time_is_no_minute():

@@ -1,35 +1,42 @@
-"""The formats of a store. tests/upgrade upgrades captured stores of all of them."""
+"""The formats of a store, and how one becomes the next."""
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
-from jim.statusdb import formats
-from tests.support.formats import TO_FORMAT_13
+import pytest
+
+from jim.clock import Clock
+from jim.errors import JimError
+from jim.statusdb import connected, formats
+from jim.statusdb.sqlite import Store
 
 
-def tables(db: sqlite3.Connection) -> dict[str, list[str]]:
-    names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {name: sorted(row[1] for row in db.execute(f"PRAGMA table_info({name})")) for name in names}
+@pytest.fixture
+def upgraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of today, of which a JIM with one more format opens the file."""
+    file = tmp_path / "status.db"
+    Store(file, Clock(), write=True).close()
+    monkeypatch.setattr(formats, "UPGRADES", ("CREATE TABLE later (what TEXT); INSERT INTO later VALUES ('done');",))
+    monkeypatch.setattr(connected, "VERSION", formats.FIRST + 1)
+    return file
 
 
-def test_todays_format_is_the_last_upgrade():
-    assert len(formats.UPGRADES) + 1 == formats.VERSION
+def test_the_last_upgrade_leads_to_the_format_of_today() -> None:
+    assert formats.FIRST + len(formats.UPGRADES) == formats.VERSION
     assert formats.schema(formats.VERSION) == ""
 
 
-def test_what_readers_must_know_of_is_no_newer_than_todays_format():
-    needed = [number for name, number in vars(formats).items() if name.startswith("WITH_")]
-    assert needed == sorted(needed)
-    assert needed[-1] <= formats.VERSION
+def test_a_keeper_upgrades_an_older_format_once(upgraded: Path) -> None:
+    for _ in range(2):
+        with closing(Store(upgraded, Clock(), write=True)) as store:
+            assert store.db.execute("SELECT what FROM later").fetchall() == [("done",)]
+    with closing(sqlite3.connect(upgraded)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (formats.FIRST + 1,)
 
 
-def test_the_last_upgrade_makes_what_the_schema_has():
-    made, upgraded = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
-    made.executescript(formats.schema(0))
-    whole = tables(made)
-    upgraded.executescript(formats.schema(0))
-    upgraded.executescript(TO_FORMAT_13)
-    assert tables(upgraded) != whole
-    upgraded.executescript(formats.UPGRADES[-1])
-    assert tables(upgraded) == whole
+def test_who_only_reads_waits_for_a_keeper_to_upgrade_it(upgraded: Path) -> None:
+    with pytest.raises(JimError, match=f"format {formats.FIRST} of an older JIM: the next keeper of this JIM upgrades"):
+        Store(upgraded, Clock())

@@ -6,8 +6,7 @@ import pytest
 from lxml import etree
 
 from jim.clock import Clock
-from jim.errors import BadRequest
-from jim.model import Piece, Step
+from jim.model import Piece
 from jim.reading.documents import json_documents as documents
 from jim.reading.documents.queries import answered, planned
 from jim.reading.documents.xml_documents import Of
@@ -18,7 +17,6 @@ from jim.site.file import Site, make_state
 from jim.statusdb import file_of
 from jim.statusdb.documents.writing import document
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_13
 
 NS = {"jim": "urn:jim:status:1"}
 
@@ -100,17 +98,3 @@ def test_a_list_can_be_asked_for_all_that_came_from_a_grid_job(site, store):
         "EXPLAIN QUERY PLAN SELECT id FROM grid_job WHERE came_from <> '' AND CAST(came_from AS INTEGER) IN (1)"
     ).fetchall()
     assert "grid_job_origin" in str(plan)
-
-
-def test_a_store_of_the_format_before_has_none(site, store):
-    store.set_grid_job(1, step=Step.ACTIVE)
-    store.db.executescript(TO_FORMAT_13)
-    view = view_of(site, store.reader())
-    assert view.record(view.store.grid_job(2))["MasterJobId"] == 2
-    assert documents.of_job(view, view.store.grid_job(1))["led_to"] == []
-    for expression in ("//jim:grid_job/@MasterJobId", "//jim:grid_job[@came_from]/@id", "//jim:local_job/@came_from"):
-        plan = planned(view_of(site, store.reader()), expression, Of())
-        found = [each.text for each in answered(view_of(site, store.reader()), plan)]
-        assert found == (["1", "2", "3", "4"] if "Master" in expression else ["1.0"] if "local" in expression else [])
-    with pytest.raises(BadRequest, match="older format"):
-        grid_jobs(view, read(GRID_JOBS, [("master", "1")]))

@@ -6,10 +6,7 @@ Exactly once is judged by the diary of the payloads; what must always hold is lo
 from __future__ import annotations
 
 import errno
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -27,7 +24,6 @@ from jim.reading.view import View
 from jim.site.file import Batch, Limits
 from jim.statusdb.task_rows import TaskState, WaveState
 from jim.tasks.effects import TaskVerb
-from tests.support.formats import TO_FORMAT_12
 from tests.support.sampled import sampled
 from tests.support.stand_ins import Answers, Instead
 from tests.unit.tasks.chain import Chain
@@ -155,40 +151,6 @@ def test_6_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_on
     ground.ask("retry", "gen")
     ground.finish()
     assert ground.merged() == list(range(1, 13))
-
-
-KILLED_IN_UPGRADE = """
-import os, signal, sys
-from pathlib import Path
-from jim.clock import Clock
-from jim.statusdb import connected, sqlite
-make = connected.let_make
-def die(sql):
-    if sys.argv[2] in sql:
-        os.kill(os.getpid(), signal.SIGKILL)
-def let_make(db):
-    make(db)
-    db.set_trace_callback(die)
-connected.let_make = let_make
-sqlite.Store(Path(sys.argv[1]), Clock(), write=True)
-"""
-
-
-@pytest.mark.parametrize("at", sampled(["COMMIT", "", "TABLE output", "INDEX item_promised", "user_version = "]))
-def test_65_a_status_db_of_the_format_before_is_upgraded_while_waves_run(ground, at):
-    ground.start(events(12, 1, "release = { at_once = 5 }"))
-    ground.until(lambda: len(ground.batch.tasks) == 5)
-    ground.begin()
-    ground.store.close()
-    with closing(sqlite3.connect(ground.site.state / "status.db")) as db:
-        db.executescript(TO_FORMAT_12)
-    if at:
-        command = [sys.executable, "-c", KILLED_IN_UPGRADE, str(ground.site.state / "status.db"), at]
-        assert subprocess.run(command, check=False, cwd=ROOT).returncode == -signal.SIGKILL
-    ground.restart()
-    ground.until_state(TaskState.FINISHED)
-    assert whole(ground.ranges(), 1, 12)
-    assert len(ground.diary) == 12
 
 
 def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):

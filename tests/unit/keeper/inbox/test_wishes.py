@@ -1,7 +1,6 @@
 """A request that names a splitter, from its acceptance to its end; and what may be wished of its local jobs."""
 
 import json
-import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -15,10 +14,8 @@ from jim.model import Piece, State, Step
 from jim.request import check
 from jim.site.settings import Batch, General, Limits
 from jim.statusdb.seen.record import herd
-from jim.statusdb.sqlite import Store
 from jim.work.again import recovering
 from jim.work.pieces import herd_of
-from tests.support.formats import TO_FORMAT_4
 from tests.support.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.support.stand_ins import World
 
@@ -150,30 +147,6 @@ def test_a_herd_of_which_nothing_can_run_is_over(world):
     submit(world, splitter_parameters={"siteWhitelist": ["C"]})
     world.until(lambda: world.finished(1))
     assert (world.store.grid_job(1).outcome, world.batch.accepted) == ("failed", [])
-
-
-JOURNAL_BY_TRIGGER = """CREATE TRIGGER local_job_moved AFTER UPDATE OF state ON local_job BEGIN
-    INSERT INTO journal (at, grid, n, now, witness) VALUES ('', NEW.grid, NEW.n, NEW.state, '');
-END;"""
-
-
-def test_a_database_of_before_is_brought_up_to_date(tmp_path, monkeypatch):
-    world = World(tmp_path, monkeypatch)
-    submit(world)
-    world.until(lambda: world.store.counts(1))
-    world.store.close()
-    with sqlite3.connect(world.site.state / "status.db") as db:
-        gone = "ALTER TABLE grid_job DROP COLUMN"
-        db.executescript(TO_FORMAT_4)
-        db.executescript(f"{gone} splitter; {gone} priority; {JOURNAL_BY_TRIGGER} PRAGMA user_version = 1;")
-    reader = Store(world.site.state / "status.db", world.clock)
-    assert reader.grid_job(1).splitter == ""
-    reader.close()
-    writer = Store(world.site.state / "status.db", world.clock, write=True)
-    assert [(each.splitter, each.priority) for each in writer.grid_jobs()] == [("", 0)]
-    writer.set_local_job(1, 0, state=State.KILLED)
-    assert [line.now for line in writer.journal(1, 0)].count("killed") == 1
-    writer.close()
 
 
 # Recovery

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 
 from jim.doors import inbox
 from jim.errors import BadRequest
 from jim.model import Resources, State
-from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_4
 from tests.support.stand_ins import Answers, Instead
 
 
@@ -91,35 +87,6 @@ def test_an_edit_after_a_keeper_was_killed_before_the_answer_does_not_change_wha
 def test_a_site_s_own_limit_is_stored_too(world):
     runs(world)
     assert world.store.submission(1, 1).wall_seconds == world.site.batch.wall_seconds
-
-
-def before(world):
-    """Bring a status DB back to the format of before, and open it anew."""
-    world.keeper.store.close()
-    with sqlite3.connect(world.site.state / "status.db") as db:
-        db.executescript(TO_FORMAT_4)
-
-
-def test_a_state_directory_of_the_version_before_opens_and_goes_on(world):
-    """Of what it had sent nothing is stored: that is judged by the request as it is now."""
-    runs(world, wall_seconds=86_400)
-    before(world)
-    reader = Store(world.site.state / "status.db", world.clock)
-    assert reader.submission(1, 1).wall_seconds is None
-    assert [each.k for each in reader.submissions("confirmed")] == [1]
-    reader.close()
-    world.restart()
-    world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T12:00:00Z'")  # which bounds what it can have run
-    edit(world, wall_seconds=5)
-    assert killed_after_seven_seconds(world).reason.startswith("time limit")
-    world.until(lambda: world.finished(1))
-    world.wish("retry", "1")
-    world.until(lambda: ("2", 2) in world.batch.tasks)
-    for index in (1, 2):
-        world.batch.start(2, index)
-        world.batch.finish(2, index)
-    world.until(lambda: world.finished(1))
-    assert world.store.grid_job(1).outcome == "completed"
 
 
 def test_a_job_type_that_is_gone_leaves_what_was_sent(world, monkeypatch):

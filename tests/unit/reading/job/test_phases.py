@@ -1,16 +1,11 @@
 """The progress that payloads publish."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from jim.model import Piece, State, Witness
 from jim.reading.job.phases import Phase, phases
 from jim.reading.view import look
-from jim.statusdb import file_of
 from tests.support.cli_home import PHASE
-from tests.support.formats import TO_FORMAT_8
 
 
 @pytest.fixture
@@ -88,14 +83,3 @@ def test_attributes_may_have_any_order(four):
     send(four.store, 5, 1, [0])
     four.store.publish(5, 0, "x", '<phase total="250" unit="events" done="7" name="sim"/>', 1)
     assert told(four)[0][:4] == ("sim", 7, 250, "events")
-
-
-def test_phases_of_very_many_are_not_read_from_each_publication_of_a_store_of_before(four, monkeypatch):
-    monkeypatch.setattr("jim.reading.job.phases.MOST_OF_BEFORE", 3)
-    send(four.store, 5, 1, [0])
-    four.store.publish(5, 0, "phase-sim", PHASE.format("sim", 0, 250, "events"), 1)
-    assert [each.name for each in told(four)] == ["sim"]
-    with closing(sqlite3.connect(file_of(four.site.state), isolation_level=None)) as db:
-        db.executescript(TO_FORMAT_8)
-    assert told(four) == []
-    assert [each.name for each in told(four, 0)] == ["sim"]

@@ -19,12 +19,6 @@ def test_rows_come_in_the_order_of_documents_with_all_attributes(store: Store) -
     assert store.grid_job_numbers() == [1]
 
 
-def test_an_older_format_has_no_kinds_of_reasons(store: Store) -> None:
-    assert store.in_this_format("{kind:l} {kind:a12}") == "l.kind a12.kind"
-    store._format = 5
-    assert store.in_this_format("{kind:l} {kind:a12}") == "'' ''"
-
-
 @pytest.mark.parametrize(
     ("text", "number"),
     [("7", 7.0), (" -0.5\n", -0.5), (".5", 0.5), ("5.", 5.0), ("1e2", 100.0), ("", None), ("+1", None), ("a", None)],

@@ -96,7 +96,7 @@ def test_48_an_expression_that_takes_for_ever_is_ended(monkeypatch):
 def test_the_child_has_limits_and_nothing_else(monkeypatch):
     """The child tells about itself, in place of an evaluation."""
     told = (
-        "import json, os, resource, sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb import xpath, xml; "
+        "import json, os, resource, sys; sys.path[:0] = sys.argv[1:2]; from jim.statusdb.documents import xpath, xml; "
         "xml.evaluate = lambda *_: [('', json.dumps([dict(os.environ), os.getcwd(), os.getsid(0) == os.getpid(), "
         "open('/proc/self/oom_score_adj').read().strip(), {str(each): resource.getrlimit(each)[0] "
         "for each in xpath.LIMITS}"

@@ -8,7 +8,6 @@ from jim.clock import Clock
 from jim.jobs import PLACED, AtDoor
 from jim.model import Step
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_11
 from tests.unit.statusdb.grounds import add
 
 PLACES = {"directory": "/w", "files": {"stdout": "/w/o\udcff"}}
@@ -57,9 +56,3 @@ def test_a_removed_grid_job_leaves_nothing(store):
     store.set_at_door(1, places=PLACES)
     store.remove(store.grid_job(1))
     assert store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)
-
-
-def test_a_reader_of_an_older_format_finds_nothing_kept(store, tmp_path):
-    store.db.executescript(TO_FORMAT_11)
-    with closing(Store(tmp_path / "status.db", Clock())) as reader:
-        assert (reader.at_door(1), reader.unplaced()) == (AtDoor(), False)

@@ -96,11 +96,3 @@ def test_attempts_and_grid_jobs_of_one_host(store: Store) -> None:
     assert store.attempts_on("c", 3) == []
     assert store.grid_jobs_on("a", 5) == [GridJobOnHost(2, 3, 1), GridJobOnHost(1, 2, 2)]
     assert store.grid_jobs_on("a", 1) == [GridJobOnHost(2, 3, 1)]
-
-
-def test_a_store_of_an_older_format_has_no_kinds(store: Store, ground: Sqlite) -> None:
-    store.close()
-    ground.write_as_older()
-    with closing(ground.open(write=False)) as older:
-        assert {each.kind for each in older.tried_lately("", 10)} == {Kind.UNKNOWN}
-        assert [each.reason.kind for each in older.host_reasons(10)["a"]] == [Kind.UNKNOWN] * 2

@@ -8,7 +8,6 @@ from jim.clock import Clock
 from jim.model import Piece, SubmissionState
 from jim.statusdb.asked import QueueWords
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_13
 
 RESOURCES, QOS = (1, 1, "submitted", "Resources"), (1, 1, "submitted", "QOSMaxCpu")
 
@@ -71,11 +70,3 @@ def test_what_is_over_waits_for_nothing(store):
     store.remove(store.grid_job(1))
     heard(store, {RESOURCES: 3})  # by a listing that was asked for before
     assert store.new_queue_words({}) == {}
-
-
-def test_a_reader_of_the_format_before_knows_none(store, tmp_path):
-    heard(store, {RESOURCES: 3})
-    store.db.executescript(TO_FORMAT_13)
-    reader = Store(tmp_path / "status.db", Clock())
-    assert (reader.has_queue_words(), reader.queue_words(1)) == (False, [])
-    reader.close()

@@ -6,7 +6,6 @@ from jim.clock import Clock
 from jim.jobs import Sender
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_9
 
 SENDER = Sender("/CN=A", ("/dteam/Role=NULL", "/dteam"), "https://gk/1/")
 
@@ -48,23 +47,4 @@ def test_grid_jobs_and_local_jobs_are_counted_by_dn_while_they_are_open(tmp_path
         set(),
     )
     assert store.in_batch_of_senders() == [(2, "/CN=A", 2), (4, "/CN=B", 2)]
-    store.close()
-
-
-def test_a_reader_of_the_format_before_knows_no_sender_and_a_keeper_brings_the_tables(tmp_path):
-    store = of(tmp_path)
-    store.set_sender(1, SENDER)
-    store.db.executescript(TO_FORMAT_9)
-    store.close()
-    reader = Store(tmp_path / "status.db", Clock())
-    assert (reader.sender(1), reader.sent_as("https://gk/1/")) == (Sender(), 0)
-    assert (reader.unfinished_of("/CN=A"), reader.in_batch_of_senders()) == (set(), [])
-    reader.close()
-    store = Store(tmp_path / "status.db", Clock(), write=True)
-    assert (store.sender(1), store.unaccounted(9), store.is_unaccounted(1), store.in_vain()) == (
-        Sender(),
-        [],
-        False,
-        {},
-    )
     store.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jim.clock import Clock
 from jim.model import Kind, Piece, Reason
 from jim.statusdb.sqlite import Store
-from tests.support.formats import TO_FORMAT_11
 
 
 def of(tmp_path) -> Store:
@@ -42,17 +41,4 @@ def test_hosts_that_wrappers_have_left_are_known_once_their_attempts_are_fenced(
     store.spare((1, 1, 1), 0, "wn1")
     store.set_attempt(1, 1, 1, verdict="again", reason=Reason(Kind.AVOIDED, {"host": "wn1"}, "left wn1"))
     assert (store.left_since("2000"), store.left_since("2999")) == ({"wn1"}, set())
-    store.close()
-
-
-def test_a_reader_of_the_format_before_knows_none_and_a_keeper_brings_the_table(tmp_path):
-    store = of(tmp_path)
-    store.spare((1, 1, 1), 7, "wn1")
-    store.db.executescript(TO_FORMAT_11)
-    store.close()
-    reader = Store(tmp_path / "status.db", Clock())
-    assert (reader.spared(1, 7), reader.spared_among([(1, 1, 1)])) == (0, set())
-    reader.close()
-    store = Store(tmp_path / "status.db", Clock(), write=True)
-    assert (store.spared(1, 7), store.to_fence(9)) == (0, {})
     store.close()
