@@ -96,11 +96,6 @@ class Adapter(ABC):
         """Choose by name the source that tells how jobs ended."""
         raise BadSite(f"unknown source {name!r}: this adapter has only one, which needs no name")
 
-    @property
-    def guessed_history(self) -> str:
-        """The source that the program in the command of history suggests; `batch.history` replaces this choice."""
-        return ""
-
     def need(self, name: str, asked: Resources) -> str:
         """Return what is asked for of these, as text; empty if nothing is. Refuse what no request could have."""
         value = getattr(asked, name)
@@ -258,7 +253,6 @@ class DeclaredAdapter(Adapter):
     def __init__(self, commands: Mapping[str, Sequence[str]] | None = None, area: str = "") -> None:
         super().__init__(commands, area)
         self.chosen = ""  # the source that the site has chosen by name
-        self.own_words = "history" in (commands or ())  # first words of the history command
 
     def parse_submit(self, answer: Answer) -> str:
         printed = self.printed.replace("{id}", f"({self.printed_id})")
@@ -292,20 +286,14 @@ class DeclaredAdapter(Adapter):
     def choose_history(self, name: str) -> None:
         if name not in self.histories:
             raise BadSite(f"unknown source {name!r}{nearest(name, self.histories)}")
-        if name != (self.guessed_history or self.histories[0]) and not self.own_words:  # they belong to another source
+        if self.commands["history"] == source(self.histories[0]).words:  # nobody has other words for the command
             self.commands = {**self.commands, "history": source(name).words}
         self.chosen = name
 
     @property
-    def guessed_history(self) -> str:
-        programs = {word.rpartition("/")[2] for word in self.commands["history"]}
-        guessed = (name for name in self.histories[1:] if source(name).program in programs)
-        return "" if self.chosen else next(guessed, "")
-
-    @property
     def history(self) -> History:
         """The source for how jobs ended."""
-        return source(self.chosen or self.guessed_history or self.histories[0])(self)
+        return source(self.chosen or self.histories[0])(self)
 
     @property
     def most_asked(self) -> int:
@@ -322,7 +310,6 @@ class History(ABC):
     """A source for how the jobs of one batch system ended."""
 
     words: tuple[str, ...]  # the first words of its command, which a site may replace
-    program: str = ""  # obsolete: a site that names this program in `batch.commands.history` has chosen the source
     most_asked: int = 200  # ids of one command; it must answer within the time limit of a command
 
     def __init__(self, adapter: Adapter) -> None:

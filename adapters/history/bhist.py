@@ -25,7 +25,6 @@ class Bhist(History):
     """The events of each job, from all log files."""
 
     words: tuple[str, ...] = ("bhist", "-n", "0")
-    program = "bhist"
     form: tuple[str, ...] = ("-l", "-UF")
 
     def command(self, ids: Sequence[str]) -> list[str]:

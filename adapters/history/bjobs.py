@@ -9,7 +9,7 @@ from jim.adapters.lsf import FIELDS
 class Bjobs(Bhist):
     """A listing of these ids only. Output of bhist is read as well: a site's own program may replace bjobs."""
 
-    words, program = ("bjobs",), ""
+    words = ("bjobs",)
     form = FIELDS
 
 

@@ -23,7 +23,7 @@ END = re.compile(r"\((?:1\) Normal|0\) Abnormal) termination \((?P<how>return va
 class EventLog(History):
     """The event log, searched with grep."""
 
-    words, program = ("grep", "-hE", "/var/log/condor/EventLog"), "grep"
+    words = ("grep", "-hE", "/var/log/condor/EventLog")
 
     def command(self, ids: Sequence[str]) -> list[str]:
         return [*self.first_words, "-A2", "-e", rf"^0(00|05|09|12) \(0*({'|'.join(ids)})\."]

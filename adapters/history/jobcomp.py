@@ -10,7 +10,7 @@ from jim.adapters.history.squeue import Squeue
 class JobCompletions(Squeue):
     """One line a job, found with grep."""
 
-    words, program = ("grep", "-hE", "/var/log/slurm/jobcomp.log"), "grep"
+    words = ("grep", "-hE", "/var/log/slurm/jobcomp.log")
 
     def command(self, ids: Sequence[str]) -> list[str]:
         return [*self.first_words, "-e", rf" ArrayJobId=({'|'.join(ids)}) "]

@@ -27,7 +27,7 @@ SAID = {
 class Qacct(Accounting):
     """Only a few jobs at once: qacct reads the whole file for each."""
 
-    words, program = installed("qacct"), "qacct"
+    words = installed("qacct")
     most_asked = 10
 
     def command(self, ids: Sequence[str]) -> list[str]:

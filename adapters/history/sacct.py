@@ -8,7 +8,7 @@ from jim.adapters.history.squeue import Squeue
 class Sacct(Squeue):
     """The fields of squeue, without the mark at the end of lines."""
 
-    words, program = ("sacct",), "sacct"
+    words = ("sacct",)
     fields = ("--allocations", "--parsable2", "--format=JobID,State,ExitCode,Reason,JobName")
 
 

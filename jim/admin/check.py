@@ -75,8 +75,6 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
     yield "promise", lambda: _promise(site)
-    if "history" in site.batch.commands:
-        yield "history", lambda: _history(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
     if site.site.handlers or site.site.steps or site.limits.analyser:
@@ -258,14 +256,6 @@ def _promise(site: Site) -> Finding:
         return _good("worker nodes see the work directory, so JIM ensures that each attempt starts at most once")
     said = f"worker nodes do not see the work directory: only {site.batch.system} ensures that no attempt runs twice"
     return Finding("", WARNING, said, "with a shared work directory JIM itself could ensure this")
-
-
-def _history(site: Site) -> Finding:
-    from jim.keeper.opening import superseded_history  # another finding says if they are missing
-
-    if instead := superseded_history(site):
-        return Finding("", WARNING, "the program in batch.commands.history chooses the history", instead)
-    return _good("the site's own command reports how jobs ended")
 
 
 def _handlers(site: Site) -> Finding:

@@ -48,8 +48,6 @@ def open_keeper(site: Site) -> Keeper:
     make_state(site)
     clock = Clock()
     adapter = adapter_of(site)
-    if instead := superseded_history(site):
-        log.warning("%s: %s", site.file, instead)
     store = open_store(site.state, clock, write=True)
     hold = hold_of(site, store)
     set_up = adapter.set_up_command(site.batch.slots)
@@ -102,23 +100,6 @@ def adapter_of(site: Site) -> Adapter:
         except BadSite as error:
             raise BadSite(f"{site_file.place_of(site, 'history')}{error}") from error
     return adapter
-
-
-def superseded_history(site: Site) -> str:
-    """Return the line that names the history which JIM now guesses from a program; empty if JIM guesses none."""
-    adapter = adapter_of(site)
-    name = adapter.guessed_history
-    if not name:
-        return ""
-    named = adapter_of(site._replace(batch=site.batch._replace(history=name, commands=_but_history(site))))
-    needless = named.commands["history"] == adapter.commands["history"] and "history" in site.batch.commands
-    also = " and remove batch.commands.history" if needless else ""
-    said = f"name the source that reports how jobs ended{also}; the next version does not guess it from a program:"
-    return f'{said}\n    [batch]\n    history = "{name}"'
-
-
-def _but_history(site: Site) -> dict[str, list[str]]:
-    return {verb: words for verb, words in site.batch.commands.items() if verb != "history"}
 
 
 def behind_env(words: Sequence[str]) -> Iterator[int]:

@@ -26,7 +26,7 @@ KINDS = ("submit", "list", "history", "find", "cancel", "change", "ping")
 LISTINGS = ("list", "history", "find")
 OF_A_SYSTEM = {"restart_off", "arrays_restart", "never_restarts", "submit_words", "array_words"}
 OF_A_SYSTEM |= {"no_word_for", "not_captured", "framed", "huge"}
-OF_AN_ANSWER = {"id", "code", "raises", "commands", "jobs", "seen"}
+OF_AN_ANSWER = {"id", "code", "raises", "commands", "history", "jobs", "seen"}
 
 # What to capture beside one of each: how to tell it, and that an answer is it.
 TO_CAPTURE: Mapping[str, tuple[str, Callable[[str, Mapping[str, Any]], bool]]] = {
@@ -136,7 +136,12 @@ def captures(adapter: Adapter, captured: Path) -> tuple[Capture, ...]:
 
 def _of_site(adapter: Adapter, expected: Mapping[str, Any]) -> Adapter:
     """Give the adapter as a site has it whose commands gave this answer."""
-    return type(adapter)(expected["commands"], "/area") if "commands" in expected else adapter
+    if "commands" not in expected and "history" not in expected:
+        return adapter
+    of_site = type(adapter)(expected.get("commands"), "/area")
+    if "history" in expected:
+        of_site.choose_history(expected["history"])
+    return of_site
 
 
 def observed(jobs: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, int], Observation]:

@@ -165,7 +165,11 @@ def test_who_has_captured_nothing_is_told_where_it_goes(adapter, tmp_path):
         ("[submit-full]\ncode = 2", "[list-full]\ncode = 2", "expected.toml: write [submit-full], and below it what"),
         ('[submit]\nid = "0"', "[submit]", '[submit]: write id = "…", the batch id that it tells, or raises = "…"'),
         ("[find]\njobs = 9", "[find]", '[find]: write jobs = …, how many it tells of, or raises = "…"'),
-        ("[ping]", "[ping]\nraise = 'Unclear'", "[ping] has raise; known are code, commands, id, jobs, raises, seen"),
+        (
+            "[ping]",
+            "[ping]\nraise = 'Unclear'",
+            "[ping] has raise; known are code, commands, history, id, jobs, raises, seen",
+        ),
         ("[history.seen]", "[list-empty.seen]", "tsp: write under a [history] what is seen of some jobs"),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 from jim.adapters.base import Adapter, source
@@ -13,32 +11,12 @@ from jim.errors import BadSite
 from tests.support import conformance
 from tests.unit.adapters.history.chosen import by_name
 
-NAMED = [
-    ("slurm", "sacct", ["sacct"]),
-    ("slurm", "jobcomp", ["grep", "-hE", "/var/log/slurm/jobcomp.log"]),
-    ("sge", "qacct", ["env", "SGE_ROOT=/var/lib/gridengine", "SGE_CELL=default", "/usr/lib/gridengine/qacct"]),
-    ("lsf", "bhist", ["bhist", "-n", "0"]),
-    ("condor", "event_log", ["grep", "-hE", "/var/log/condor/EventLog"]),
-    ("condor_transfer", "event_log", ["grep", "-hE", "/var/log/condor/EventLog"]),
-]
-
-
-@pytest.mark.parametrize(("system", "name", "words"), NAMED)
-def test_a_program_still_means_the_source_of_its_name(system, name, words):
-    """The way of this version only: `batch.history` supersedes it."""
-    guessed, chosen = import_module(f"jim.adapters.{system}").ADAPTER({"history": words}), by_name(system, name)
-    assert (guessed.guessed_history, chosen.guessed_history) == (name, "")
-    assert type(guessed.history) is type(chosen.history) is source(name)
-    assert guessed.history_command(["1", "2"]) == chosen.history_command(["1", "2"])
-
 
 @pytest.mark.parametrize("adapter", conformance.adapters(), ids=lambda adapter: adapter.name)
 def test_the_default_is_asked_by_the_words_of_the_adapter(adapter):
     if names := getattr(adapter, "histories", ()):
-        assert adapter.guessed_history == ""
         assert type(adapter.history) is source(names[0])
         assert adapter.commands["history"] == adapter.history.words
-        assert not source(names[0]).program  # no word can mean the default
 
 
 def test_the_name_counts_and_not_the_program():
@@ -51,12 +29,9 @@ def test_a_site_s_own_adapter_keeps_its_words():
     class Own(Sge):
         commands = Sge.commands | {"history": ("/opt/sge/qacct", "-x")}
 
-    own, other = Own(), Own()
-    assert own.guessed_history == "qacct"
+    own = Own()
     own.choose_history("qacct")
     assert own.history_command(["1"])[-2:] == ["/opt/sge/qacct", "-x"]
-    other.choose_history("accounting")  # which those words would not ask
-    assert other.history_command(["1"])[0] == "grep"
 
 
 def test_a_site_s_own_adapter_may_tell_ends_itself():
@@ -81,7 +56,6 @@ def test_an_unknown_source_is_refused_with_the_known_ones():
 
 def test_an_adapter_with_one_source_needs_no_name():
     (local,) = (each for each in conformance.adapters() if each.name == "local")
-    assert local.guessed_history == ""
     with pytest.raises(BadSite, match="this adapter has only one"):
         local.choose_history("local")
 

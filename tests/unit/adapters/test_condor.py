@@ -10,10 +10,11 @@ from jim.adapters.condor import ADAPTER, TOLD
 from jim.adapters.condor_transfer import ADAPTER as TRANSFER
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
+from tests.unit.adapters.history.chosen import by_name
 
 REAL = Path(__file__).parents[2] / "captured/condor/23.9.6"
 ADAPTED = ADAPTER()
-LOGGED = ADAPTER({"history": ["grep", "-hE", "/var/log/condor/EventLog"]})
+LOGGED = by_name("condor", "event_log")
 
 
 def answer(out="", err="", code=0):
@@ -150,7 +151,7 @@ def test_what_has_ended_is_looked_for_by_its_mark():
 
 
 def test_a_job_event_log_tells_that_it_was_accepted_and_no_end():
-    log = TRANSFER({"history": ["grep", "-hE", "/var/log/condor/EventLog"]})
+    log = by_name("condor_transfer", "event_log")
     words = ["grep", "-hE", "/var/log/condor/EventLog", "-B1", "-e", "^[[:blank:]]+jim-1-1-1$"]
     assert log.find_ended_command("jim-1-1-1") == words
     accepted = Observation(State.UNKNOWN, "jim-1-1-1", word="000")

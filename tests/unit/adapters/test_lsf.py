@@ -10,6 +10,7 @@ import pytest
 from jim.adapters.lsf import ADAPTER, FIELDS
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Observation, Resources, State
+from tests.unit.adapters.history.chosen import by_name
 
 CAPTURED = Path(__file__).parents[2] / "captured/lsf/10.1"
 ADAPTED = ADAPTER()
@@ -61,7 +62,7 @@ def test_what_waits_to_begin_anew_has_not_ended():
 
 
 def test_bhist_is_asked_where_the_site_names_it():
-    there = ADAPTER({"history": ["/opt/lsf/bin/bhist", "-n", "0"]})
+    there = by_name("lsf", "bhist", ["/opt/lsf/bin/bhist", "-n", "0"])
     assert there.history_command(["5", "6"]) == ["/opt/lsf/bin/bhist", "-n", "0", "-a", "-l", "-UF", "5", "6"]
 
 

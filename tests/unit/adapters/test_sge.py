@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from jim.adapters.sge import ADAPTER, Sge
+from jim.adapters.sge import ADAPTER
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.keeper.opening import adapter_of
 from jim.model import Answer, Batch, Observation, Resources, State
 from jim.site.file import read
+from tests.unit.adapters.history.chosen import by_name
 
 CAPTURED = Path(__file__).parents[2] / "captured/sge/8.1.9"
 ADAPTED = ADAPTER()
-ACCOUNTS = ADAPTER({"history": ["/usr/lib/gridengine/qacct"]})
+ACCOUNTS = by_name("sge", "qacct")
 PROGRAMS = "env SGE_ROOT=/var/lib/gridengine SGE_CELL=default /usr/lib/gridengine"
 OURS = "-terse -r n -N jim-1-1 -t 1-{} -S /bin/sh -wd / -j y -o /dev/null /w/job.sh"
 
@@ -70,7 +71,7 @@ def test_qacct_tells_of_an_old_job_that_was_no_array():
         .replace("jim-cafe0001-1-1", "blast")
         .replace("taskid       1  ", "taskid       undefined")
     )
-    asked = Sge({"history": ("qacct",)})
+    asked = by_name("sge", "qacct", ["qacct"])
     seen = asked.parse_history(Answer(("qacct",), 0, bar + told, "", 0.0))
     assert [(index, each.mark) for (_, index), each in seen.items()] == [(1, "blast")]
     spoilt = re.sub(r"(?m)^exit_status .*", "exit_status  none", told)
@@ -79,7 +80,7 @@ def test_qacct_tells_of_an_old_job_that_was_no_array():
 
 
 def test_qacct_is_given_few_ids_at_once():
-    assert (Sge({"history": ("qacct",)}).most_asked, ADAPTED.most_asked) == (10, 200)
+    assert (by_name("sge", "qacct", ["qacct"]).most_asked, ADAPTED.most_asked) == (10, 200)
 
 
 SITE_S_OWN = """\
@@ -214,7 +215,7 @@ def test_an_end_that_nobody_measured_is_not_told():
 
 
 def test_qacct_takes_one_job_a_call():
-    command = ADAPTER({"history": ["echo", "of", "qacct"]}).history_command(["7", "8"])
+    command = by_name("sge", "qacct", ["echo", "of", "qacct"]).history_command(["7", "8"])
     said = subprocess.run(command, capture_output=True, text=True, check=True)
     assert said.stdout == "of qacct -j 7\nof qacct -j 8\n"
 

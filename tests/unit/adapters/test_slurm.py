@@ -7,6 +7,7 @@ import pytest
 from jim.adapters.slurm import ADAPTER, STATES
 from jim.errors import BatchError, Full, Refused, Unclear
 from jim.model import Answer, Batch, Kind, Observation, Resources, State
+from tests.unit.adapters.history.chosen import by_name
 
 ADAPTED = ADAPTER()
 HEADER = "JOBID|STATE|EXIT_CODE|REASON|NAME|.\n"
@@ -70,22 +71,23 @@ def test_only_operators_suspend():
 
 
 @pytest.mark.parametrize(
-    ("site_s", "command"),
+    ("source", "site_s", "command"),
     [
         (
+            "sacct",
             ["env", "SLURM_CONF=/c", "/opt/bin/sacct", "--cluster=a"],
             f"env SLURM_CONF=/c /opt/bin/sacct --cluster=a {ACCOUNTS} --jobs=1,2",
         ),
-        (["/opt/site/squeue-slowly"], f"/opt/site/squeue-slowly {LISTING} --jobs=1,2"),
+        ("squeue", ["/opt/site/squeue-slowly"], f"/opt/site/squeue-slowly {LISTING} --jobs=1,2"),
     ],
 )
-def test_a_site_has_ends_told_from_elsewhere(site_s, command):
-    assert ADAPTER({"history": site_s}).history_command(["1", "2"]) == command.split()
+def test_a_site_has_ends_told_from_elsewhere(source, site_s, command):
+    assert by_name("slurm", source, site_s).history_command(["1", "2"]) == command.split()
 
 
 def test_a_site_has_ends_told_from_the_job_completion_file():
     words = ["grep", "-hE", "/var/log/jobcomp"]
-    assert ADAPTER({"history": words}).history_command(["1", "2"]) == [*words, "-e", " ArrayJobId=(1|2) "]
+    assert by_name("slurm", "jobcomp", words).history_command(["1", "2"]) == [*words, "-e", " ArrayJobId=(1|2) "]
 
 
 # Answers

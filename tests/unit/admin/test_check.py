@@ -12,7 +12,6 @@ from jim.admin import check as site_check
 from jim.admin.check import findings
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of
 from jim.model import Piece
 from jim.site import file as site_file
 from jim.site.file import Site, load
@@ -258,21 +257,6 @@ def test_without_a_shared_work_directory_the_promise_is_the_batch_systems(check,
     found = check()["promise"]
     assert found.level == WARNING
     assert "only local ensures" in found.said
-
-
-def test_a_history_that_its_program_chooses_is_a_warning_with_what_to_say_instead(check, monkeypatch):
-    monkeypatch.setattr("jim.keeper.opening.adapter_of", adapter_of)
-    site = load()
-
-    def found(**said):
-        monkeypatch.setattr(site_file, "load", lambda: site._replace(batch=site.batch._replace(**said)))
-        return check()["history"]
-
-    commands = {verb: ["true"] for verb in ("submit", "query", "find", "cancel", "change", "ping")}
-    old = found(system="slurm", commands=commands | {"history": ["sacct"]})
-    assert (old.level, old.todo.splitlines()[1:]) == (WARNING, ["    [batch]", '    history = "sacct"'])
-    new = found(system="slurm", history="sacct", commands=commands | {"history": ["/opt/sacct"]})
-    assert (new.level, new.todo) == (OK, "")
 
 
 def test_a_damaged_status_db_is_told(check, store, tmp_path):

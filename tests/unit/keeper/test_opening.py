@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of, superseded_history
+from jim.keeper.opening import adapter_of
 from jim.site.file import Batch, Site, read
 
 
@@ -29,28 +29,6 @@ def test_an_adapter_that_lacks_a_command_is_refused_before_it_is_used(tmp_path, 
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     with pytest.raises(BadSite, match=r"cannot load adapter 'jim_half_site.half'.* abstract method '?ping_command"):
         adapter_of(Site(tmp_path, batch=Batch(system="jim_half_site.half")))
-
-
-@pytest.mark.parametrize(
-    ("words", "needless"), [('["sacct"]', True), ('["/opt/slurm/bin/sacct", "--cluster=a"]', False)]
-)
-def test_a_history_is_chosen_by_its_name_and_not_by_its_program(write, tmp_path, words, needless):
-    command = f"[batch.commands]\nhistory = {words}\n"
-    old = read(write(f'[batch]\nsystem = "slurm"\n{command}'), tmp_path)
-    told, *lines = superseded_history(old).split("\n    ")
-    left_out = " and remove batch.commands.history" if needless else ""
-    assert told.startswith(f"name the source that reports how jobs ended{left_out}; the next version")
-    assert lines == ["[batch]", 'history = "sacct"']
-    said = "\n".join(lines).replace("[batch]", '[batch]\nsystem = "slurm"')
-    new = read(write(f"{said}\n{'' if needless else command}"), tmp_path)
-    assert adapter_of(new).history_command(["1"]) == adapter_of(old).history_command(["1"])
-    assert superseded_history(new) == ""
-
-
-@pytest.mark.parametrize("batch", ['system = "slurm"', 'system = "local"', 'system = "slurm"\nhistory = "squeue"'])
-def test_a_site_that_need_not_name_its_history_is_told_nothing(write, tmp_path, batch):
-    site = read(write(f'[batch]\n{batch}\n[batch.commands]\nhistory = ["/opt/site/ends"]\n'), tmp_path)
-    assert superseded_history(site) == ""
 
 
 def test_an_unknown_history_is_refused_with_the_line_and_the_nearest(write, tmp_path):
