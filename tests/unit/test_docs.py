@@ -383,6 +383,18 @@ def test_the_version_is_told() -> None:
     assert __version__ in text_of("CHANGELOG.md")
 
 
+KINDS_OF_CHANGE = ("security", "changed", "added", "fixed", "removed")
+
+
+def test_a_change_since_the_last_version_is_a_file_of_its_own_with_its_kind() -> None:
+    """Lines that everybody adds to the changelog collide, and nobody reads 500 of them."""
+    assert len(text_of("CHANGELOG.md").splitlines()) <= 100
+    changes = [each for each in (HOME / "changes.d").iterdir() if each.name != "README.md"]
+    assert [
+        each.name for each in changes if not each.name.endswith(tuple(f".{kind}.md" for kind in KINDS_OF_CHANGE))
+    ] == []
+
+
 def test_the_rooms_are_told() -> None:
     """Each module and package right below `jim/` has its place in the table of rooms."""
     told = text_of("docs/architecture.md")
