@@ -113,7 +113,7 @@ class Verb(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kind of a reason: policies read it. The values are stored; docs/architecture.md says how to add one."""
+    """The kind of a reason: policies read it. The values are stored; docs/design/keeper.md says how to add one."""
 
     UNKNOWN = ""  # a person's words, or a reason from an older version
     # From an exit record

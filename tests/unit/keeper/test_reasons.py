@@ -162,7 +162,7 @@ def test_a_site_s_own_kind_goes_before_the_words(world, sent, monkeypatch) -> No
 
 
 def test_no_sentence_of_jim_s_own_is_parsed() -> None:
-    """What a policy needs to know is a kind or a fact: docs/architecture.md, "Reasons"."""
+    """What a policy needs to know is a kind or a fact: docs/design/keeper.md, "Reasons"."""
     assert own_sentences.places() == []
 
 
