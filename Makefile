@@ -80,7 +80,7 @@ bench-scale: $(VENV)/tests  ## measure the keeper with very many jobs; THROUGH=1
 	$(BIN)/python -P -s bench/scale.py --write --through $(THROUGH)
 
 figures: $(VENV)/tests  ## measure the source: rooms, import circles, sizes
-	@$(BIN)/python -s -m bench.house
+	@$(BIN)/python -s -m tools.house
 
 torture: $(VENV)/tests $(VENV)/demo  ## long fault tests: a kill at every step and every writing call
 	$(PYTEST) -n 3 -m torture

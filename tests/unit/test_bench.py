@@ -100,7 +100,7 @@ def test_a_bound_that_is_passed_shows():
 @pytest.mark.torture
 def test_modules_that_tests_patch_to_fake_a_batch_command_are_counted(tmp_path):
     sys.path.insert(0, str(FIGURES.parents[1]))
-    from bench.house import faked
+    from tools.house import faked
 
     assert faked(tmp_path) == set()
     (tmp_path / "test_a.py").write_text(

@@ -73,7 +73,7 @@ def test_a_source_distribution_is_the_project(unpacked, checkout):
     found = {each for each in paths(place) if ".egg-info/" not in each}
     assert found - project == {"PKG-INFO", "setup.cfg"}
     assert project - found == set()
-    assert {"Makefile", "tests/conftest.py", "bench/house.py", "docs/architecture.md", "share/cron/jim-keepers"} < found
+    assert {"Makefile", "tests/conftest.py", "tools/house.py", "docs/architecture.md", "share/cron/jim-keepers"} < found
     files = [each for each in project if not (checkout / each).is_symlink()]
     assert [each for each in files if not filecmp.cmp(checkout / each, place / each, shallow=False)] == []
 

@@ -21,7 +21,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import splitting_pictures
 from jim import __version__, cli
 from jim.localbatch.__main__ import parser as localbatch_parser
 from jim.request import check, read
@@ -33,6 +32,7 @@ from jim.splitting.registry import known, splitter_of
 from jim.tasks.file import reading as task_file
 from jim.tasks.file.hints import hints
 from tests.support.documents import HOME, blocks, code, indented, text_of
+from tools import splitting_pictures
 
 PAGES = [
     "README.md",
@@ -40,7 +40,7 @@ PAGES = [
     "CHANGELOG.md",
     *(str(path.relative_to(HOME)) for path in sorted((HOME / "docs").rglob("*.md"))),
 ]
-FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench"
+FOLDERS = "jim|docs|tests|shell|adapters|handlers|examples|share|bench|tools"
 INVENTED = {"handlers/neutrinos.py"}  # what readers are told to make themselves
 JOB_TYPES = {path.stem for path in (HOME / "handlers").glob("[a-z]*.py")} - {"base"}
 
@@ -121,7 +121,7 @@ def test_every_splitter_is_told_with_all_it_takes_and_drawn_as_it_is() -> None:
         for one in declared(splitter_of(name).Parameters).values():
             rows = [line for line in (section + shared).splitlines() if line.startswith(f"| `{one.name}` |")]
             assert any(row.endswith(f" | {one.kind.what} | {one.help} |") for row in rows), f"{name}: {one.name}"
-        # Drawn anew where the rule, or the example, has changed: `python bench/splitting_pictures.py`.
+        # Drawn anew where the rule, or the example, has changed: `python tools/splitting_pictures.py`.
         assert (splitting_pictures.PLACE / f"{name}.svg").read_text() == splitting_pictures.picture(name)
 
 

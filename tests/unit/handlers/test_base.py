@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bench import attribute_tables
 from jim.doors.intake import prepare
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import BY_EVENTS, COMMON, Handler, Result, Work
@@ -18,6 +17,7 @@ from jim.request import LANGUAGES, check, read
 from jim.site.file import Site
 from jim.work.sizing import left_to_catalogue
 from tests.support.stand_ins import World
+from tools import attribute_tables
 
 HOME = Path(__file__).parents[3]
 PAGE = (HOME / "docs" / "handlers.md").read_text()
@@ -60,7 +60,7 @@ def test_the_page_names_every_job_type_attribute_and_question():
 
 
 def test_the_page_s_tables_are_what_the_job_types_declare():
-    """Written anew where a declaration has changed: `python bench/attribute_tables.py`."""
+    """Written anew where a declaration has changed: `python tools/attribute_tables.py`."""
     section = PAGE.split(attribute_tables.BEGIN)[1].split(attribute_tables.END)[0]
     assert section == attribute_tables.tables()
     assert "| `mass_min_gev` | number | 60 | least mass of the Z/γ*, in GeV; at least 20 and at most 500 |" in section

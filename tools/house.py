@@ -25,7 +25,6 @@ MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
 SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
 SYSTEMS |= {"torque": 60, "pbs_wrappers": 60, "condor_transfer": 60}  # dialects
 BESIDE = ("history", "listings", "messages")  # what adapters have beside them
-OF_THEIR_OWN = ("localbatch", "pages")  # rooms whose tests have a folder of their own, beside tests/unit
 # Modules without behaviour of their own, and the reason why a test of their name could not fail.
 NOTHING_TO_TEST = {
     "jim/doors/keeping.py": "protocols: what the keeper offers to doors",
@@ -106,11 +105,12 @@ def _patched(call: ast.Call, modules: dict[str, str]) -> str:
 
 def tested() -> tuple[int, int]:
     """Count the modules with behaviour, and those of them that have a test module of their name and place."""
-    doing = [file for file in house.FILES if _does(file)]
+    doing = [file for file in house.FILES if does(file)]
     return sum((ROOT / test_of(file)).is_file() for file in doing), len(doing)
 
 
-def _does(file: str) -> bool:
+def does(file: str) -> bool:
+    """Tell whether a module has behaviour of its own."""
     defines = any(isinstance(node, ast.FunctionDef) for node in house.nodes_of(file))
     return defines and file not in NOTHING_TO_TEST
 
@@ -119,8 +119,7 @@ def test_of(file: str) -> str:
     """Name the test module of a module: jim/keeper/attempts/ending.py has tests/unit/keeper/attempts/test_ending.py."""
     place = Path(file.removeprefix("jim/"))
     named = place.parent.name if place.name == "__init__.py" else place.stem.strip("_")
-    tests = "tests" if place.parts[0] in OF_THEIR_OWN else "tests/unit"
-    return str(Path(tests) / place.parent / f"test_{named}.py")
+    return str(Path("tests/unit") / place.parent / f"test_{named}.py")
 
 
 def functions() -> list[int]:

@@ -1,0 +1,1 @@
+"""What measures and draws the source: nothing of it is installed."""
