@@ -52,6 +52,28 @@ def test_no_grid_job_runs_as_root(tmp_path, jim_site, monkeypatch):
     assert not (tmp_path / "var").exists()
 
 
+@pytest.mark.parametrize("words", [("submit", "hello.toml"), ("task", "create", "hello.toml"), ("site", "test")])
+def test_root_hands_in_nothing_on_a_site_of_several_accounts(
+    tmp_path, jim_site, managed, monkeypatch, capsys, words
+):
+    """Root may write beside the accounts: its first grid job made it one of them, and ran with all of its rights."""
+    jim_site("init")
+    monkeypatch.chdir(tmp_path)
+    Path("hello.toml").write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    monkeypatch.setattr("jim.site.whose.ROOT", ME.pw_uid)
+    assert cli.main([*words]) == 3
+    told = "".join(capsys.readouterr())
+    assert "this is root, as whom no grid job may run: run this command as an account of the site, for" in told
+    assert not load().state.exists()
+
+
+def test_a_check_by_root_says_that_it_is_not_about_the_accounts(jim_site, managed, monkeypatch, capsys):
+    jim_site("init")
+    monkeypatch.setattr("jim.admin.check.ROOT", ME.pw_uid)
+    jim_site("check")
+    assert "warning  account: this is root, as whom no grid job may run, and proves n" in capsys.readouterr().out
+
+
 def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
     text = init.site_text(init.look_around(tmp_path, mounts=LOCAL))
     whole = re.sub(r"^# (?=\w+ = |\[queues)", "", text, flags=re.MULTILINE).replace("[site]\n", "[site]\n")
