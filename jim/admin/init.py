@@ -149,9 +149,7 @@ def account_of(name: str) -> pwd.struct_passwd:
     try:
         account = pwd.getpwnam(name)
     except (KeyError, ValueError) as error:
-        raise BadSite(
-            f"there is no account {name!r} on this machine: make it first (useradd -m {name})"
-        ) from error
+        raise BadSite(f"there is no account {name!r} on this machine: make it first (useradd -m {name})") from error
     if account.pw_uid == ROOT:
         raise BadSite(f"{name} is root, as whom no grid job may run: name an account to which a gatekeeper maps users")
     if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):

@@ -53,9 +53,7 @@ def test_no_grid_job_runs_as_root(tmp_path, jim_site, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [("submit", "hello.toml"), ("task", "create", "hello.toml"), ("site", "test")])
-def test_root_hands_in_nothing_on_a_site_of_several_accounts(
-    tmp_path, jim_site, managed, monkeypatch, capsys, words
-):
+def test_root_hands_in_nothing_on_a_site_of_several_accounts(tmp_path, jim_site, managed, monkeypatch, capsys, words):
     """Root may write beside the accounts: its first grid job made it one of them, and ran with all of its rights."""
     jim_site("init")
     monkeypatch.chdir(tmp_path)
@@ -275,7 +273,9 @@ def test_an_account_is_added_by_the_same_words(tmp_path, jim_site, managed, caps
 def test_an_unknown_account_is_refused_before_anything_is_made(tmp_path, jim_site, managed):
     """A mistyped account made a managed site of the machine: its site file was written before the refusal."""
     for known in ((), ("--account", ME.pw_name)):
-        with pytest.raises(BadSite, match=r"no account 'no-such-account' .*: make it first \(useradd -m no-such-account\)"):
+        with pytest.raises(
+            BadSite, match=r"no account 'no-such-account' .*: make it first \(useradd -m no-such-account\)"
+        ):
             jim_site("init", *known, "--account", "no-such-account")
     assert list(tmp_path.rglob("*jim*")) == []
 
