@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from jim.admin.finding import FAILED, OK, WARNING, Finding, expected
+from jim.admin.finding import FAILED, WARNING, Finding, expected
 from jim.admin.home import HOME, closed_place
 from jim.admin.known_types import types
 from jim.command import run
