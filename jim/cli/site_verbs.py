@@ -23,7 +23,7 @@ from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 INIT, CHECK = "example: jim site init --account mc --work /shared/jim", "example: jim site check"
 MOVED, RESTORED = "example: jim site moved", "example: jim site restored"
-BACKUP, TEST = "example: jim site backup /backup/mc-2026-11-23.tar", "example: jim site test all"
+BACKUP, TEST = "example: jim site backup /backup/mc/2026-11-23.tar", "example: jim site test all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
