@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         _say_tasks(view, folded, after=bool(jobs))
     _warn(view, jobs, folded)
     if page and page.after:
-        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
+        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows the older ones")
     return 0
 
 

@@ -100,7 +100,7 @@ def test_status_takes_the_filters_of_the_pages(home):
         home.add(number, size=0, job_type="pythia_monte_carlo")
     assert [record["id"] for record in home.json("status", "--failed")] == [1]
     assert [record["id"] for record in home.json("status", "--type", "pythia_monte_carlo", "--limit", "2")] == [3, 4]
-    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows those before\n")
+    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows the older ones\n")
     assert [record["id"] for record in home.json("status", "--after", "3")] == [1, 2]
     assert home.out("status", "--status", "killed") == "no grid job fits\n"
     code, _, err = home.run("status", "--status", "faild")
