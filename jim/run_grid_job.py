@@ -26,6 +26,7 @@ from jim.doors.contract import door_of
 from jim.errors import BadRequest, JimError, Unheard, plain, words_of
 from jim.model import Verb
 from jim.site import file as site_file
+from jim.site import whose
 
 if TYPE_CHECKING:
     from jim.doors.contract import Door
@@ -44,6 +45,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     from jim.doors.intake import to_hand_in
 
     door, site = through or door_of(), site_file.load()
+    whose.refuse_root(managed=site.managed)
     checked, apart, sender, places, realm = to_hand_in(file, site, door, **more)
     site_file.make_state(site)
     require_keeper(site.state)

@@ -171,6 +171,7 @@ named() { # PID...
 }
 
 uninstall() {
+    [ -L "$into/libexec/jim" ] || complain "JIM is not installed below $into: say PREFIX=…"
     for link in /etc/systemd/system/timers.target.wants/jim-keepers.timer \
         /usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm; do
         case $DESTDIR$(readlink "$link") in
@@ -180,6 +181,10 @@ uninstall() {
     done
     ! grep -qsF "'$PREFIX/" "$DESTDIR/usr/libexec/blahp/jim_status.sh" ||
         complain "an HTCondor-CE uses JIM: $PREFIX/bin/jim ce unregister"
+    ! grep -qsF "'$PREFIX/" "$DESTDIR/usr/share/arc/scan-jim-job" ||
+        complain "an ARC CE uses JIM: $PREFIX/bin/jim arc unregister"
+    ! grep -qsF "\"$PREFIX/bin/jim\" keeper" "$DESTDIR/etc/cron.d/jim-keepers" ||
+        complain "cron uses JIM: rm $DESTDIR/etc/cron.d/jim-keepers"
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
         users=$(users_of "$tree")

@@ -32,7 +32,7 @@ def with_a_job(variables: dict[str, str], limit: float = SECONDS) -> Finding:
         words = ["arcsub", "-j", str(place / "jobs"), "-C", url, "-T", "arcrest", "-Q", "NONE", str(place / "job.xrsl")]
         answer = run([*client, *words], limit=120)
         if answer.code != 0 or not answer.out.split():
-            return Finding(NAME, FAILED, f"wrong: cannot submit a job: {answer.facts()}", "see A-REX's log")
+            return Finding(NAME, FAILED, f"cannot submit a job: {answer.facts()}", "see A-REX's log")
         return _awaited([*client], place, answer.out.split()[-1], limit)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -47,6 +47,6 @@ def _awaited(client: list[str], place: Path, job: str, limit: float) -> Finding:
             run([*client, "arcclean", *jobs, "-f", job], limit=60)
             return Finding(NAME, OK, "a job came through A-REX to JIM, and its output came back")
         if "Failed" in state:
-            return Finding(NAME, FAILED, f"wrong: the job failed: {' '.join(state.split())}", f"see arccat -l {job}")
+            return Finding(NAME, FAILED, f"the job failed: {' '.join(state.split())}", f"see arccat -l {job}")
         time.sleep(PAUSE)
-    return Finding(NAME, FAILED, f"wrong: the job had not ended after {limit:.0f} s", f"see arcstat -l {job}")
+    return Finding(NAME, FAILED, f"the job had not ended after {limit:.0f} s", f"see arcstat -l {job}")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from jim.admin.finding import FAILED, OK, WARNING, Finding
+from jim.admin.finding import FAILED, WARNING, Finding, expected
 from jim.admin.home import HOME, closed_place
 from jim.admin.known_types import types
 from jim.command import run
@@ -28,6 +28,7 @@ PARSER = "lib/arc/arcconfig-parser"
 CONFIGURATION = Path("/etc/arc.conf")
 PID_FILE = "/run/arched-arex.pid"
 AGAIN = "run `jim arc register` as root"
+ABSENT = "A-REX"  # what is said of it: that it is not there
 PLAIN = re.compile(r"[A-Z][A-Z0-9_.]*")  # a name that A-REX takes for one of a runtime environment
 
 
@@ -211,28 +212,30 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding("A-REX", FAILED, str(error), "see docs/arc.md")
+        yield Finding(ABSENT, FAILED, str(error), "see docs/arc.md")
         return
     yield _running(where)
     wrong = [each for each in VERBS if _text(where.script(each)) != script(each)]
-    yield _check("scripts", not wrong, f"{where.share}/*-{TYPE}-job lead to {HOME}/shell/arc", AGAIN)
+    yield expected("scripts", not wrong, f"{where.share}/*-{TYPE}-job lead to {HOME}/shell/arc", AGAIN)
     leads = os.path.realpath(where.module) == os.path.realpath(MODULE)
-    yield _check("Perl module", leads, f"{where.module} leads to {MODULE}", AGAIN)
+    yield expected("Perl module", leads, f"{where.module} leads to {MODULE}", AGAIN)
     if leads:
         answer = run(["perl", f"-I{where.share}", f"-M{TYPE.upper()}mod", "-e1"], limit=20)
-        yield _check("Perl", answer.code == 0, answer.facts() if answer.code else "Perl can load the module", "")
+        yield expected(
+            "Perl", answer.code == 0, f"Perl can load the module{f': {answer.facts()}' if answer.code else ''}", ""
+        )
     lrms = setting(where.location, where.configuration, "lrms", "lrms")
     todo = f"put into {where.configuration}, under [lrms]: lrms = {TYPE}; then restart A-REX"
-    yield _check("lrms", lrms.split()[:1] == [TYPE], f"{where.configuration} has lrms = {TYPE}", todo)
+    yield expected("lrms", lrms.split()[:1] == [TYPE], f"{where.configuration} has lrms = {TYPE}", todo)
     wanted = runtimes(site.site.handlers)
     missing = [name for name in wanted if not where.runtimes or _text(where.runtimes / name) != wanted[name]]
     told = f"{where.runtimes or 'runtimedir'} has a runtime environment for each job type"
-    yield _check("runtime environments", not missing, told, f"{AGAIN}; missing or old: {', '.join(missing)}")
+    yield expected("runtime environments", not missing, told, f"{AGAIN}; missing or old: {', '.join(missing)}")
     if where.runtimes and not missing:
         yield _enabled(where, wanted)
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
-    yield _check("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
+    yield expected("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
 
 
 def _running(where: Places) -> Finding:
@@ -244,7 +247,7 @@ def _running(where: Places) -> Finding:
         words = f"nobody knows whether A-REX runs: cannot read {file}: {error.strerror}"
         return Finding("running", WARNING, words, "run this check as root")
     runs = pid.isdecimal() and Path(f"/proc/{pid}").exists()
-    return _check("running", runs, f"A-REX runs, as {file} says", "as root: systemctl start arc-arex")
+    return expected("running", runs, f"A-REX runs, as {file} says", "as root: systemctl start arc-arex")
 
 
 def _enabled(where: Places, wanted: Iterable[str]) -> Finding:
@@ -257,12 +260,8 @@ def _enabled(where: Places, wanted: Iterable[str]) -> Finding:
         )
     disabled = sorted({*wanted} - {line.split()[0] for line in answer.out.splitlines() if line.split()})
     todo = f"as root: arcctl rte enable {' '.join(disabled)}"
-    return _check("enabled", not disabled, "jobs may name all of these runtime environments", todo)
+    return expected("enabled", not disabled, "jobs may name all of these runtime environments", todo)
 
 
 def _text(file: Path) -> str:
     return file.read_text(errors="replace") if file.exists() else ""
-
-
-def _check(name: str, good: bool, what: str, todo: str) -> Finding:
-    return Finding(name, OK, what) if good else Finding(name, FAILED, f"wrong: {what}", todo)

@@ -35,7 +35,7 @@ def with_a_job(limit: float = SECONDS) -> Finding:
         words = [command("submit"), "-spool", "-terse", "-append", f"initialdir = {place}", str(place / "job.sub")]
         answer = run(words, limit=60)
         if answer.code != 0:
-            return Finding(NAME, FAILED, f"wrong: cannot submit a job: {answer.facts()}", "see HTCondor's message")
+            return Finding(NAME, FAILED, f"cannot submit a job: {answer.facts()}", "see HTCondor's message")
         number = answer.out.split()[0]
         finding = _awaited(place, number, limit)
         run([command("rm"), number], limit=60)  # what was spooled stays in the queue until it is removed
@@ -49,11 +49,11 @@ def _awaited(place: Path, number: str, limit: float) -> Finding:
     while time.monotonic() < until:
         state, code, held, why = _state(number)
         if state == HELD and held != SPOOLING:
-            return _failed(f"wrong: the job was held: {why}")
+            return _failed(f"the job was held: {why}")
         if state == COMPLETED:
             return _fetched(place, number, code)
         time.sleep(1)
-    return _failed(f"wrong: the job had not ended after {limit:.0f} s")
+    return _failed(f"the job had not ended after {limit:.0f} s")
 
 
 def _state(number: str) -> list[str]:
@@ -66,11 +66,11 @@ def _state(number: str) -> list[str]:
 def _fetched(place: Path, number: str, code: str) -> Finding:
     """Look at what a job that has ended has brought back."""
     if code != "0":
-        return _failed(f"wrong: the job ended with exit code {code}")
+        return _failed(f"the job ended with exit code {code}")
     answer = run([command("transfer_data"), number], limit=60)
     out = place / "out"
     if answer.code != 0 or not out.exists() or out.read_text(errors="replace") != TOLD:
-        return _failed(f"wrong: the job ended well, but its output did not come back: {answer.facts()}")
+        return _failed(f"the job ended well, but its output did not come back: {answer.facts()}")
     return Finding(NAME, OK, "a job came through the route to JIM, and its output came back")
 
 

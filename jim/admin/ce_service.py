@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from jim.admin.finding import FAILED, OK, WARNING, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding, expected
 from jim.admin.home import HOME, closed_place
 from jim.clock import Clock
 from jim.command import run
@@ -55,6 +55,7 @@ PASSES_ALL = "blah_pass_all_submit_attributes=yes"
 BLAH_LINES = f"{HEAD} blahpd passes on the attributes of jobs.\n{PASSES_ALL}\n"
 FORGOTTEN_SECONDS = 6 * 3600.0
 AGAIN = "run `jim ce register` as root"
+ABSENT = "HTCondor-CE"  # what is said of it: that it is not there
 
 
 class Places(NamedTuple):
@@ -187,18 +188,18 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding("HTCondor-CE", FAILED, str(error), "install HTCondor-CE")
+        yield Finding(ABSENT, FAILED, str(error), "see docs/htcondor-ce.md")
         return
     wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each, where.spool)]
-    yield _check("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)
+    yield expected("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)
     passes = _passes_all(_text(where.blah_config))
-    yield _check("attributes", passes, f"{where.blah_config} passes on the attributes of jobs", AGAIN)
-    yield _check("route", where.route.exists(), f"{where.route}", AGAIN)
+    yield expected("attributes", passes, f"{where.blah_config} passes on the attributes of jobs", AGAIN)
+    yield expected("route", where.route.exists(), f"{where.route} is there", AGAIN)
     names = value(where.tool, "JOB_ROUTER_ROUTE_NAMES").replace(",", " ").split()
-    yield _check("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {command('reconfig')} as root")
+    yield expected("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {command('reconfig')} as root")
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
-    yield _check("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
+    yield expected("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
     yield from _forgotten(site)
 
 
@@ -219,7 +220,3 @@ def _forgotten(site: Site) -> Iterator[Finding]:
 
 def _text(file: Path) -> str:
     return file.read_text(errors="replace") if file.exists() else ""
-
-
-def _check(name: str, good: bool, what: str, todo: str) -> Finding:
-    return Finding(name, OK, what) if good else Finding(name, FAILED, f"wrong: {what}", todo)

@@ -38,6 +38,7 @@ from jim.workdir.submission import PROGRAMS, Line, prepare_submission, shell_dir
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 CLOCKS_APART_SECONDS = 30
 WRAPPER_SECONDS = 60
+OF_ROOT = "this is root, as whom no grid job may run, and proves nothing of the accounts of this site"
 READING_SECONDS = 10.0
 
 
@@ -64,6 +65,8 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
 
 def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:
     """List the questions that can be asked once there is a state directory."""
+    if site.managed and os.geteuid() == ROOT:
+        yield "account", lambda: Finding("", WARNING, OF_ROOT, "run `sudo -u ACCOUNT jim site check` for each account")
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
     yield "inbox", lambda: _inbox(site.state)

@@ -17,6 +17,11 @@ class Finding:
     todo: str = ""
 
 
+def expected(name: str, good: bool, what: str, todo: str) -> Finding:
+    """Say that something is as it must be, or that it is not so."""
+    return Finding(name, OK, what) if good else Finding(name, FAILED, f"not so: {what}", todo)
+
+
 def untried(gatekeeper: str) -> Finding:
     """Say that root's check proves nothing with a job: grid jobs run as accounts."""
     todo = f"run `jim {gatekeeper} check` as an account that may submit jobs"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from jim.admin.finding import FAILED, OK, WARNING, Finding
+from jim.admin.finding import FAILED, OK, WARNING, Finding, expected
 from jim.admin.home import HOME, closed_place
 from jim.admin.known_types import Declared, types
 from jim.command import run
@@ -35,6 +36,7 @@ ENABLED = Path("etc/grid-services")
 EVENTS = Path(f"var/lib/globus/globus-seg-{TYPE}")
 EVENTS_LIBRARY = "usr/lib/*/libglobus_seg_job_manager.so"
 SCRIPT = Path("usr/share/globus/globus-job-manager-script.pl")
+RVF_CHECK, SUPER = "globus-rvf-check", "/usr/local/sbin:/usr/sbin:/sbin"  # these are not in the PATH of accounts
 HEAD = "# Written by `jim gram register`, from what the job types declare.\n"
 LINE = (
     "stderr_log,local_cred - /usr/sbin/globus-job-manager globus-job-manager"
@@ -175,26 +177,29 @@ def _refuse_foreign(root: Path) -> None:
 def findings(root: Path = Path("/")) -> Iterator[Finding]:
     """Tell whether a gatekeeper on this machine can submit jobs to this JIM."""
     again = "run `jim gram register` as root"
-    yield _check(
-        "packages", (root / SCRIPT).exists(), "GRAM's job manager", "install globus-gatekeeper and what it needs"
+    yield expected(
+        "packages",
+        (root / SCRIPT).exists(),
+        "GRAM's job manager is installed",
+        "install the packages that docs/gram.md names",
     )
     leads = os.path.realpath(root / PERL) == os.path.realpath(ADAPTER)
-    yield _check("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
+    yield expected("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)
     if leads:
         answer = run(["perl", f"-MGlobus::GRAM::JobManager::{TYPE}", "-e1"], limit=20)
-        yield _check(
+        yield expected(
             "Perl",
             answer.code == 0,
-            answer.facts() if answer.code else "Perl can load the module",
+            f"Perl can load the module{f': {answer.facts()}' if answer.code else ''}",
             "see Perl's message",
         )
     yield from _rvf_findings(root, again)
     enabled = os.path.lexists(root / ENABLED / SERVICE) and (root / ENABLED / SERVICE).exists()
-    yield _check("service", enabled, f"{root / ENABLED / SERVICE}", again)
+    yield expected("service", enabled, f"{root / ENABLED / SERVICE} is there", again)
     if enabled:
         yield from _events_findings(root)
     closed = closed_place()
-    yield _check(
+    yield expected(
         "accounts",
         not closed,
         f"all accounts can enter {closed or HOME}",
@@ -211,7 +216,7 @@ def _events_findings(root: Path) -> Iterator[Finding]:
         yield Finding("events", WARNING if useless else OK, what, again if useless else "")
         return
     if not directory.is_dir() or directory.stat().st_mode & 0o022:
-        yield Finding("events", FAILED, f"wrong: {directory} must exist, and only one account may write there", again)
+        yield Finding("events", FAILED, f"{directory} must exist, and only one account may write there", again)
         return
     try:
         owner = pwd.getpwuid(directory.stat().st_uid)
@@ -222,7 +227,7 @@ def _events_findings(root: Path) -> Iterator[Finding]:
     told = site.site.gram_events == str(directory)
     what = f"the keeper of {owner.pw_name} writes events into {directory}"
     todo = f'put into {site.file or site.state / "site.toml"}, under [site]: gram_events = "{directory}"'
-    yield _check("events", told, what, f"{todo}; otherwise its jobs never end")
+    yield expected("events", told, what, f"{todo}; otherwise its jobs never end")
 
 
 def _state_of(owner: pwd.struct_passwd) -> Path:
@@ -234,14 +239,11 @@ def _rvf_findings(root: Path, again: str) -> Iterator[Finding]:
     file = root / RVF
     is_there = file.exists()
     same = is_there and file.read_text() == rvf(site_file.load().site.handlers)
-    yield _check("attributes", same, f"{file} lists all attributes of the job types", again)
+    yield expected("attributes", same, f"{file} lists all attributes of the job types", again)
     if is_there:
-        answer = run(["globus-rvf-check", str(file)], limit=20)
+        program = shutil.which(RVF_CHECK, path=f"{os.environ.get('PATH', '')}:{SUPER}") or RVF_CHECK
+        answer = run([program, str(file)], limit=20)
         if answer.code == 127:
             yield Finding("RVF", WARNING, "globus-rvf-check is missing", "install globus-gram-job-manager")
         else:
-            yield _check("RVF", answer.code == 0, f"GRAM can read {file}", answer.facts())
-
-
-def _check(name: str, good: bool, what: str, todo: str) -> Finding:
-    return Finding(name, OK, what) if good else Finding(name, FAILED, f"wrong: {what}", todo)
+            yield expected("RVF", answer.code == 0, f"GRAM can read {file}", answer.facts())

@@ -27,6 +27,7 @@ from jim.trust import ROOT
 BATCH_COMMANDS = {"sbatch": "Slurm", "qsub": "PBS or Grid Engine", "condor_submit": "HTCondor", "bsub": "LSF"}
 NETWORK_VISIBLE_SECONDS = 90.0  # files from another node may become visible so late
 Key = tuple[str, str]  # section and key
+NOT_MADE = "NOT made: "  # begins a line about what somebody else has to make
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def account_of(name: str) -> pwd.struct_passwd:
     try:
         account = pwd.getpwnam(name)
     except (KeyError, ValueError) as error:
-        raise BadSite(f"there is no account {name!r} on this machine") from error
+        raise BadSite(f"there is no account {name!r} on this machine: make it first (useradd -m {name})") from error
     if account.pw_uid == ROOT:
         raise BadSite(f"{name} is root, as whom no grid job may run: name an account to which a gatekeeper maps users")
     if not re.fullmatch(r"[A-Za-z_][\w.-]*\$?", account.pw_name, re.ASCII):
@@ -245,4 +246,4 @@ def _make_work(state: Path, account: pwd.struct_passwd) -> Iterator[str]:
         try:
             yield from _make_own(site.work, account, 0o700)
         except OSError as error:
-            yield f"NOT made: {site.work} ({error.strerror}); make it yourself, for {account.pw_name}, mode 700"
+            yield f"{NOT_MADE}{site.work} ({error.strerror}); make it yourself, for {account.pw_name}, mode 700"

@@ -17,6 +17,8 @@ from jim.statusdb import open_store
 # Where an operator may have arranged `jim keeper --all`.
 TIMERS = "etc/systemd/system/timers.target.wants/jim-keepers.timer"
 CRON = ("etc/cron.d/*", "etc/crontab", "var/spool/cron/*", "var/spool/cron/crontabs/*")
+# What each package of cron brings.
+CRONS = ("usr/bin/crontab", "usr/sbin/cron", "usr/sbin/crond")
 
 
 def keeper(site: Site) -> Finding:
@@ -59,11 +61,17 @@ def arranged(site: Site, root: Path) -> Finding:
     for pattern in CRON:
         for file in root.glob(pattern):
             if _names_keepers(file):
-                return Finding("", OK, f"{file} starts keepers")
+                return _by_cron(file, root)
     if not site.managed:
         return Finding("", OK, "nothing is arranged; submissions and polls start the keeper")
     todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
     return Finding("", WARNING, "nothing is arranged: after a reboot grid jobs wait until someone polls", todo)
+
+
+def _by_cron(file: Path, root: Path) -> Finding:
+    if any(map(os.path.lexists, (root / each for each in CRONS))):
+        return Finding("", OK, f"{file} starts keepers")
+    return Finding("", WARNING, f"{file} starts keepers, but nothing reads it: no cron is installed", "install cron")
 
 
 def _names_keepers(file: Path) -> bool:

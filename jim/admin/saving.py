@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
+from jim.admin.trial.trial_site import PREFIX as TESTS
 from jim.clock import Clock
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import sync_directory
@@ -21,12 +22,12 @@ from jim.keeper.results.accounting import PLACE
 from jim.site.file import Site
 from jim.statusdb import file_of, is_there, open_store
 
-# Not saved: the work directory, the queue of the local batch system, and what tells of the keeper that runs now. The
-# store is copied after the files of the doors: what a keeper takes from the inbox meanwhile is in the store then, and
-# what is there twice is taken in once. The accounting is copied after the store, which marks the lines that are to be
-# written: a marked line that is there already is not written again.
+# Not saved: the work directory, the queue of the local batch system, what tells of the keeper that runs now, and site
+# tests, whose files change and go meanwhile. The store is copied after the files of the doors: what a keeper takes from
+# the inbox meanwhile is in the store then, and what is there twice is taken in once. The accounting is copied after the
+# store, which marks the lines that are to be written: a marked line that is there already is not written again.
 SITE_FILE = "saved-site.toml"  # a site file from elsewhere, for people: JIM does not read it there
-LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", SITE_FILE, PLACE)
+LEFT_OUT = ("status.db", "keeper.", "heartbeat", "woken", "batch", "work", TESTS, SITE_FILE, PLACE)
 PART = 1024 * 1024
 
 

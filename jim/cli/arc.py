@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.arc_verb == "check":
         found = list(arc_service.findings(site))
-        if not arguments.no_job:
+        if not arguments.no_job and found[0].name != arc_service.ABSENT:
             found.append(arc_proof.with_a_job(dict(os.environ)) if os.getuid() else untried("arc"))
         return checked(found, as_json=arguments.json)
     made = arc_service.register(site) if arguments.arc_verb == "register" else arc_service.unregister(site)

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     site = site_file.load()
     if arguments.ce_verb == "check":
         found = list(ce_service.findings(site))
-        if not arguments.no_job:
+        if not arguments.no_job and found[0].name != ce_service.ABSENT:
             found.append(ce_proof.with_a_job() if os.getuid() else untried("ce"))
         return checked(found, as_json=arguments.json)
     made = ce_service.register() if arguments.ce_verb == "register" else ce_service.unregister()

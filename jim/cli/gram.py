@@ -36,8 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
         made = gram_service.register(events=arguments.events)
     else:
         made = gram_service.unregister()
-    for line in made:
+    lines = 0
+    for lines, line in enumerate(made, 1):  # noqa: B007 - how many there were is told below
         say(line)
+    if not lines:
+        say("nothing of JIM's was registered")
+        return 0
     site = site_file.load()
     if site.managed:
         acted(site, f"gram {arguments.gram_verb}", getattr(arguments, "events", ""), shared=True)

@@ -7,13 +7,15 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
-from jim.cli.text import escaped, plain
+from jim.cli.text import escaped, plain, warn
 from jim.cli.watch import follow, interrupted
 from jim.errors import BadRequest, JimError, in_words
 from jim.evidence.exit_record import read_exit_record
@@ -23,9 +25,10 @@ from jim.jobs import Attempt
 from jim.model import State
 from jim.reading.documents.files import log_files
 from jim.reading.view import View, look
-from jim.work.program import is_on_path, require_own
+from jim.work.program import is_on_path, is_regular, require_own
 
 RESOURCES = ("queue", "account", "wall_seconds", "memory_mb", "cores", "disk_mb", "gpus", "constraint", "licences")
+INPUT = "a file or directory to send along; the program finds it in its directory; may be repeated"
 BLOCK = 65_536
 OF_SIGNAL = 128  # added to the number of a signal, as shells do
 
@@ -37,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for each in RESOURCES:
         kind = whole_number(1) if COMMON[each].kind is int else str
         parser.add_argument(f"--{each.replace('_', '-')}", type=kind, metavar=_metavar(each), help=COMMON[each].help)
+    parser.add_argument("--input", metavar="FILE", action="append", default=[], help=INPUT)
     program = "a file here, which is sent along, or a program that worker nodes have"
     parser.add_argument("program", metavar="PROGRAM", help=program)
-    parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments, as they are")
+    words = parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments, as they are")
+    words.required = False  # argparse would say that they are missing, too
 
 
 def _metavar(name: str) -> str:
@@ -48,7 +53,9 @@ def _metavar(name: str) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Hand in the program, follow it to its end, print what it has printed, and exit as it did."""
-    number = _handed_in(_request(arguments))
+    request = _request(arguments)
+    warn(_not_sent([*arguments.arguments, *(arguments.each or "").split()], request.get("inputs", ())))
+    number = _handed_in(request)
     print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
     with interrupted([number]), redirect_stdout(sys.stderr):  # stdout is the program's
         code = follow(number)
@@ -64,6 +71,8 @@ def _request(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in ("name", *RESOURCES)}
     request: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     request |= {"job_type": "executable", "arguments": arguments.arguments, **_program(arguments.program)}
+    if inputs := [*request.get("inputs", ()), *(str(Path(each).absolute()) for each in arguments.input)]:
+        request["inputs"] = inputs
     if arguments.each is not None:
         if not (words := arguments.each.split()):
             raise BadRequest("--each needs at least one word: each is the last argument of a local job")
@@ -82,6 +91,15 @@ def _program(word: str) -> dict[str, Any]:
     if "/" not in word:
         require_own(path)
     return {"executable": f"./{path.name}", "inputs": [str(path)]}
+
+
+def _not_sent(words: Sequence[str], inputs: Sequence[str]) -> Iterator[str]:
+    """Tell of each argument that is a file here, but that the program will look for in vain."""
+    names = {Path(each).name for each in inputs}
+    for word in dict.fromkeys(words):
+        path = Path(word)
+        if not path.is_absolute() and path.name not in names and is_regular(path):
+            yield f"{word} is a file here, but is not sent along: `jim run --input {quote(word)} …` sends it"
 
 
 def _handed_in(request: dict[str, Any]) -> int:

@@ -23,7 +23,7 @@ from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 INIT, CHECK = "example: jim site init --account mc --work /shared/jim", "example: jim site check"
 MOVED, RESTORED = "example: jim site moved", "example: jim site restored"
-BACKUP, TEST = "example: jim site backup /backup/mc-2026-11-23.tar", "example: jim site test all"
+BACKUP, TEST = "example: jim site backup /backup/mc/2026-11-23.tar", "example: jim site test all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,18 +89,30 @@ def _init(arguments: argparse.Namespace) -> int:
     file = (arguments.file or usual).absolute()
     for name in arguments.account:
         site_init.account_of(name)  # before the first file is written
+    if work and not Path(work).is_dir():
+        raise BadSite(f"--work: {work} is no directory: mount it, or make it if it is new; nothing was made")
     if arguments.account and file.exists():
-        if work:
-            raise BadSite(f"{file} exists already: edit `work` in it, and run `jim site init` without --work")
+        _require_same_work(file, state, work)
     else:
         found = site_init.look_around(state, work)
         site_init.write_site_file(file, site_init.site_text(found), state, 0o644 if managed else 0o600)
         say(f"wrote {file}; `jim site check` proves that it works")
+    is_whole = True
     for name in arguments.account:
         for line in site_init.make_account(name):
             say(line)
+            is_whole = is_whole and not line.startswith(site_init.NOT_MADE)
         acted(site_file.load(), "site init", f"account {name}", shared=True)
-    return 0
+    return 0 if is_whole else BadSite.exit_code
+
+
+def _require_same_work(file: Path, state: Path, work: str) -> None:
+    """Refuse another work directory than that of the site file, which is never changed."""
+    if work and work != (has := site_file.read(file, state, managed=True).site.work):
+        raise BadSite(
+            f"{file} has another work directory, {has or 'that inside the state directory'}: edit `work` in it, and "
+            "run `jim site init` without --work"
+        )
 
 
 def _go_on(arguments: argparse.Namespace) -> int:

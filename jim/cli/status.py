@@ -24,6 +24,7 @@ from jim.statusdb.task_rows import Task
 
 FINISHED_SHOWN = 20
 FILTERS = tuple(GRID_JOBS)
+ALL_ACCOUNTS = "this is about root alone: `jim status --all` lists the grid jobs of every account"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,12 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (_row(view, job, throttle, [names.get(job.id, "")] if named else []) for job in jobs)
         table(head, rows, ("took", "age", "type"))
     elif not folded:
-        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}; `jim submit FILE` submits one")
+        hint = "" if _is_root_of_all(view) else "; `jim submit FILE` submits one"
+        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}{hint}")
     if folded:
         _say_tasks(view, folded, after=bool(jobs))
     _warn(view, jobs, folded)
     if page and page.after:
-        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows those before")
+        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows the older ones")
     return 0
 
 
@@ -100,7 +102,8 @@ def _of_all_accounts(arguments: argparse.Namespace) -> int:
         return code
     answers, code = of_all_accounts("status")
     for name, answer in answers.items():
-        say(f"== {name}\n{answer}")
+        mine = answer.replace(f"\n{ALL_ACCOUNTS}\n", "")
+        say(f"== {name}\n{mine}")
     return code
 
 
@@ -109,6 +112,11 @@ def _row(view: View, job: GridJob, throttle: Throttle, name: Sequence[str]) -> t
     why = "; ".join(filter(None, (without_command(view.why(job)), delay)))
     times = age(view, job), took(job)
     return job.id, *name, job.job_type, view.status(job), view.progress(job), *times, why
+
+
+def _is_root_of_all(view: View) -> bool:
+    """Tell whether this is root on a site of several accounts, where root has no grid jobs."""
+    return view.site.managed and os.geteuid() == 0
 
 
 def _delays(view: View) -> Iterator[str]:
@@ -134,8 +142,8 @@ def _warn(view: View, jobs: Sequence[GridJob], tasks: Sequence[Task]) -> None:
                 say(words)
     elif missing := view.without_keeper(tasks):
         say(f"\n{missing}")
-    if view.site.managed and os.geteuid() == 0:
-        say("\nthis is about root alone: `jim status --all` lists the grid jobs of every account")
+    if _is_root_of_all(view):
+        say(f"\n{ALL_ACCOUNTS}")
     if drained := in_words(view.site):
         say(f"\n{with_local_times(drained)}")
     if (own := before.own_before(view.site)) and (words := before.told(own, always=not jobs)):

@@ -30,10 +30,11 @@ class Verdict:
 
 # Kinds of ends that the next attempt would meet again: it would take as long.
 OF_TIME = (Kind.TIME_LIMIT, Kind.CPU_LIMIT)
+NOT_FOUND = 127
 # Exit codes with which a shell says that it cannot start a program; a program may use them otherwise.
 MEANT: dict[int | None, str] = {
     126: ", as of a program that may not be run",
-    127: ", as of a program that is not found",
+    NOT_FOUND: ", as of a program that is not found",
 }
 # An exit record whose outputs were verified.
 VERIFIED = Verdict(State.COMPLETED, NO_REASON, Witness.EXIT_RECORD)
@@ -71,6 +72,8 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any], program: str) -> Ver
         # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)
     named = f": {program}" if program and record.code in MEANT else ""
+    if "/" in program and record.code == NOT_FOUND:  # a file may be there, and what its #! names may not
+        named += ", or the interpreter in its first line"
     more = f"{MEANT.get(record.code, '')}{named}{_not_understood(record.recovery)}"
     return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness)
 

@@ -16,6 +16,8 @@ def parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if text.startswith("#!"):
+            raise ValueError("it is a program; `jim run` runs it") from error
         end = f"at line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
         raise ValueError(str(error).replace("at end of document", end)) from error
     except RecursionError as error:

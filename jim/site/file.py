@@ -157,7 +157,9 @@ def read(file: Path, state: Path, *, managed: bool = False) -> Site:
     except Untrusted as error:
         raise BadSite(f"JIM does not obey the site file {error.filename}: {error.strerror}") from error
     except OSError as error:
-        raise BadSite(f"cannot read the site file {file}: {in_words(error)}") from error
+        closed = managed and isinstance(error, PermissionError)
+        todo = f"; all accounts must be able to read it: run chmod a+r {file}" if closed else ""
+        raise BadSite(f"cannot read the site file {file}: {in_words(error)}{todo}") from error
     text, tables = _parsed(file, content)
     sections = {name: _section(file, text, name, table) for name, table in tables.items()}
     site = Site(state=state, file=file, managed=managed, **sections)

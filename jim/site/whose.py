@@ -7,8 +7,10 @@ import pwd
 from pathlib import Path
 
 from jim.errors import BadSite
+from jim.trust import ROOT
 
 STATE_VARIABLE = "JIM_STATE"
+AN_ACCOUNT = "an account of the site, for example by `sudo -u ACCOUNT jim …`"
 OWN = f"to use a directory of your own, unset {STATE_VARIABLE} or set it to another directory"
 
 
@@ -23,6 +25,12 @@ def require_own(state: Path) -> None:
         return
     if owner != os.geteuid():
         raise BadSite(f"{anothers(state, owner)}: run this command as {name_of(owner)}; {OWN}")
+
+
+def refuse_root(*, managed: bool) -> None:
+    """Refuse root on a site of several accounts: its grid jobs run as accounts, and never as root."""
+    if managed and os.geteuid() == ROOT:
+        raise BadSite(f"this is root, as whom no grid job may run: run this command as {AN_ACCOUNT}")
 
 
 def refuse_unusable(place: Path) -> None:

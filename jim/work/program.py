@@ -26,7 +26,7 @@ def with_program(attributes: Mapping[str, Any], own: str, here: Path) -> dict[st
     name = program.removeprefix("./") if isinstance(program, str) else ""
     if not _is_file_name(name) or not isinstance(inputs, list) or _sent(attributes):
         return dict(attributes)
-    if not _is_regular(here / name) or (name == program and is_on_path(name)):
+    if not is_regular(here / name) or (name == program and is_on_path(name)):
         return dict(attributes)
     if name == program:
         require_own(here / name)
@@ -49,7 +49,7 @@ def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) ->
     if not _runs_programs(handler):
         return
     sent = _sent(checked)
-    if sent and _is_regular(Path(sent)) and not os.access(sent, os.X_OK):
+    if sent and is_regular(Path(sent)) and not os.access(sent, os.X_OK):
         raise BadRequest(f"{sent} cannot be executed; `chmod +x` allows it", "executable")
     if site.batch.system == "local" and (name := missing_program(handler, checked, site)):
         raise BadRequest(
@@ -84,7 +84,8 @@ def _sent(attributes: Mapping[str, Any]) -> str:
     return next((each for each in attributes.get("inputs") or () if str(each).rpartition("/")[2] == name), "")
 
 
-def _is_regular(path: Path) -> bool:
+def is_regular(path: Path) -> bool:
+    """Tell whether there is a regular file, or a link to one."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):  # a name with a NUL
@@ -95,4 +96,4 @@ def is_on_path(name: str) -> bool:
     """Tell whether this machine finds a program by its name."""
     # `shutil.which` would do, and takes longer to load than all of this.
     places = [Path(each, name) for each in os.get_exec_path() if each]
-    return any(_is_regular(each) and os.access(each, os.X_OK) for each in places)
+    return any(is_regular(each) and os.access(each, os.X_OK) for each in places)

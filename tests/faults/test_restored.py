@@ -110,10 +110,12 @@ def told(place, backup, page, section, first):
     jim = f"{shlex.quote(sys.executable)} -P -s -c 'from jim.cli import main; raise SystemExit(main())'"
     for word, here in (
         ("sudo -u mc jim", jim),
+        ("sudo -u mc tar", "tar"),
         (" -o mc ", " "),
-        ("/backup/mc-2026-11-23.tar", str(backup)),
-        ("/backup/mc-before.tar", str(backup)),
+        ("/backup/mc/2026-11-23.tar", str(backup)),
+        ("/backup/mc/before.tar", str(backup)),
         ("/var/lib/jim/mc.", f"{place.place}/mc."),
+        ("/var/lib/jim/.mc.", f"{place.place}/.mc."),
         ("/var/lib/jim/mc", str(place.state)),
     ):
         commands = [each.replace(word, here) for each in commands]

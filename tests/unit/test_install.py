@@ -194,3 +194,22 @@ def test_an_install_that_fails_changes_nothing(small, willing, tmp_path):
     (small / "shell").rename(small / "gone")
     assert make(small, "install", PREFIX=prefix, PYTHON=willing).returncode == 2
     assert {file: file.stat(follow_symlinks=False).st_mtime_ns for file in files(prefix)} == before
+
+
+def test_what_still_calls_jim_or_is_not_there_is_not_removed(small, willing, tmp_path):
+    """Cron went on calling, each minute, a program that was gone; and a wrong PREFIX was said to be done."""
+    into, words = tmp_path / "package", {"PREFIX": "/opt/a b", "DESTDIR": tmp_path / "package"}
+    refused = make(small, "uninstall", **words)
+    assert f"JIM is not installed below {into}/opt/a b: say PREFIX=" in refused.stderr
+    make(small, "install", PYTHON=willing, **words).check_returncode()
+    for place, text, told in (
+        ("etc/cron.d/jim-keepers", '* * * * * root "/opt/a b/bin/jim" keeper --all\n', "cron uses JIM: rm "),
+        ("usr/share/arc/scan-jim-job", "jim_shell='/opt/a b/libexec/jim/shell'\n", "an ARC CE uses JIM: /opt/a b/bin"),
+    ):
+        (into / place).parent.mkdir(parents=True)
+        (into / place).write_text(text)
+        refused = make(small, "uninstall", **words)
+        assert (refused.returncode, told in refused.stderr) == (2, True)
+        (into / place).unlink()
+    make(small, "uninstall", **words).check_returncode()
+    assert not files(into)

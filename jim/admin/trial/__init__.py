@@ -13,6 +13,7 @@ from jim.admin.trial.leftovers import Lock, sweep
 from jim.admin.trial.trial_site import TrialSite
 from jim.errors import BadSite, JimError
 from jim.plugins import foreign
+from jim.site import whose
 from jim.site.file import Site, make_state
 
 SKIPPED, UNKNOWN = "skipped", "unknown"  # results besides ok, warning and failed
@@ -57,6 +58,7 @@ def findings(
 
     What a level waits for meanwhile is told now and then.
     """
+    whose.refuse_root(managed=site.managed)
     make_state(site)
     with Lock(site.state) as lock:
         why = ""

@@ -17,6 +17,7 @@ from jim.reading.quantities import how_many
 from jim.reading.tasks.facts import what_of
 from jim.reading.view import add_json
 from jim.site import file as site_file
+from jim.site import whose
 from jim.site.file import Site, make_state
 from jim.tasks.file import creating, models
 from jim.tasks.file import reading as task_file
@@ -40,6 +41,7 @@ def add_verbs(verbs: Any) -> None:
 
 def _create(arguments: argparse.Namespace) -> int:
     site = site_file.load()
+    whose.refuse_root(managed=site.managed)
     file, holes = _asked(arguments, site)
     make_state(site)
     run_grid_job.require_keeper(site.state)

@@ -29,6 +29,7 @@ from jim.keeper.results.collecting import end_unsent, is_unsent
 from jim.model import MOST_PRIORITY, State, Step, Verb, Witness
 from jim.statusdb.seen.record import retryable
 
+NONE_TO_RETRY = "no local job that it chooses failed, is held or was killed, and can run again"
 NARROWED = ("failed", "reason", "most")  # fields that narrow a retry to fewer local jobs
 
 
@@ -85,6 +86,8 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
         raise NotPossible(early)
     ended = _as_failed(keeper, job, slices)
     again = again_of(ended, slices, **{name: content[name] for name in NARROWED if name in content})
+    if not again and job.step is not Step.COLLECTING:
+        raise NotPossible(NONE_TO_RETRY)
     if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
         spoilt.fail(keeper, job, gives_up=True, chosen={each.n for each in again})
         again = [each for each in again if keeper.store.state(job.id, each.n) is not State.COMPLETED]

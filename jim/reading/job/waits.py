@@ -105,8 +105,8 @@ def _again(view: View, job: GridJob) -> str:
     """Name the way to do the work that a finished grid job has not done."""
     if not job.size:
         return "it has no local jobs: correct the request and submit it again"
-    if again_of(retryable(view.store, job.id), ()):
-        return f"`jim retry {job.id}` tries the failed local jobs again"
+    if states := {each.state for each in again_of(retryable(view.store, job.id), ())}:
+        return f"`jim retry {job.id}` tries the {'killed' if states == {State.KILLED} else 'failed'} local jobs again"
     return "" if job.is_of_task else f"`jim recover {job.id}` writes a request for the work that can never run"
 
 

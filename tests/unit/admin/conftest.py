@@ -4,9 +4,10 @@ import argparse
 
 import pytest
 
-from jim.admin import init
+from jim.admin import check, init
 from jim.cli import site_verbs
 from jim.site import file as site_file
+from jim.site import whose
 
 
 @pytest.fixture
@@ -21,7 +22,8 @@ def own_machine(tmp_path, monkeypatch):
     monkeypatch.setattr(init.socket, "gethostname", lambda: "head1")
     monkeypatch.setattr(init.os, "cpu_count", lambda: 12)
     monkeypatch.setattr(init, "OWN", str(tmp_path / "home"))  # nobody's home directory is looked into
-    monkeypatch.setattr(init, "ROOT", -1)  # the tests may be root's
+    for module in (init, whose, check):
+        monkeypatch.setattr(module, "ROOT", -1)  # the tests may be root's
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def test_an_a_rex_that_does_not_run_is_told_at_once(arc, site, pid):
     assert levels(site)["running"] == "ok"
     (arc / "arex.pid").write_text(pid)
     (found,) = [each for each in arc_service.findings(site) if each.name == "running"]
-    assert (found.level, found.said) == ("failed", f"wrong: A-REX runs, as {arc}/arex.pid says")
+    assert (found.level, found.said) == ("failed", f"not so: A-REX runs, as {arc}/arex.pid says")
     (arc / "arex.pid").unlink()
     (arc / "arex.pid").mkdir()
     assert levels(site)["running"] == "warning"

@@ -48,13 +48,13 @@ def test_a_job_that_is_held_while_its_files_come_in_is_waited_for(htcondor, tmp_
 @pytest.mark.parametrize(
     ("does", "words"),
     [
-        ({"q": "printf '5\\tundefined\\t3\\tno room\\n'"}, "wrong: the job was held: no room"),
-        ({"q": "printf '4\\t3\\tundefined\\tundefined\\n'"}, "wrong: the job ended with exit code 3"),
+        ({"q": "printf '5\\tundefined\\t3\\tno room\\n'"}, "the job was held: no room"),
+        ({"q": "printf '4\\t3\\tundefined\\tundefined\\n'"}, "the job ended with exit code 3"),
         (
             {"q": GOOD, "transfer": "echo none >&2; exit 1"},
-            "wrong: the job ended well, but its output did not come back: n",
+            "the job ended well, but its output did not come back: n",
         ),
-        ({}, "wrong: the job had not ended after 1 s"),
+        ({}, "the job had not ended after 1 s"),
     ],
 )
 def test_a_job_that_does_not_end_well_is_removed_and_told_of(htcondor, does, words):
@@ -68,4 +68,4 @@ def test_a_submission_that_is_refused_is_told_of(htcondor):
     htcondor(submit="echo 'no schedd' >&2; exit 1")
     found = ce_proof.with_a_job(1)
     assert found.level == "failed"
-    assert found.said.startswith("wrong: cannot submit a job: no schedd (exit 1 after ")
+    assert found.said.startswith("cannot submit a job: no schedd (exit 1 after ")

@@ -327,12 +327,19 @@ def test_a_managed_site_wants_keepers_after_a_reboot(check, tmp_path, monkeypatc
     assert "enable the timer jim-keepers.timer" in found.todo
     cron = tmp_path / "root/etc/cron.d/jim-keepers"
     cron.parent.mkdir(parents=True)
+    (tmp_path / "root/usr/bin").mkdir(parents=True)
+    (tmp_path / "root/usr/bin/crontab").touch()
     cron.write_text("# * * * * * root /opt/jim/shell/jim keeper --all\n")
     assert check()["keeper --all"].level == WARNING
     told = (HERE / "share/cron/jim-keepers").read_text()
     for command in ("/opt/jim/shell/jim", '"/opt/a b/bin/jim"'):  # as it is shipped, and as it is installed
         cron.write_text(told.replace("/opt/jim/shell/jim", command))
-        assert check()["keeper --all"].said == f"{cron} starts keepers"
+        found = check()["keeper --all"]
+        assert (found.level, found.said) == (OK, f"{cron} starts keepers")
+    (tmp_path / "root/usr/bin/crontab").unlink()
+    found = check()["keeper --all"]
+    nobody = f"{cron} starts keepers, but nothing reads it: no cron is installed"
+    assert (found.level, found.said, found.todo) == (WARNING, nobody, "install cron")
     timer = tmp_path / "root/etc/systemd/system/timers.target.wants/jim-keepers.timer"
     timer.parent.mkdir(parents=True)
     timer.symlink_to("/nowhere/jim-keepers.timer")

@@ -102,3 +102,16 @@ def test_events_are_set_up_and_taken_away(root):
     assert (found.level, "gram_events = " in found.todo) == ("failed", True)
     list(gram_service.unregister(root))
     assert files(root) == before | {str(library.relative_to(root))}
+
+
+def test_the_check_of_the_rvf_is_found_where_accounts_do_not_look(root, tmp_path, monkeypatch):
+    """It is among the programs of administrators; to an account, it seemed to be missing."""
+    list(gram_service.register(root))
+    program = tmp_path / "sbin/globus-rvf-check"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(gram_service, "SUPER", str(program.parent))
+    monkeypatch.setenv("PATH", "/nowhere")
+    (found,) = (each for each in gram_service.findings(root) if each.name == "RVF")
+    assert (found.level, found.todo) == ("ok", "")

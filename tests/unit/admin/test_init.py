@@ -1,5 +1,6 @@
 """`jim site init`: the file of an account, and a managed site."""
 
+import errno
 import os
 import re
 import tomllib
@@ -49,6 +50,26 @@ def test_no_grid_job_runs_as_root(tmp_path, jim_site, monkeypatch):
         jim_site("init", "--account", ME.pw_name)
     assert not (tmp_path / "etc").exists()
     assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.parametrize("words", [("submit", "hello.toml"), ("task", "create", "hello.toml"), ("site", "test")])
+def test_root_hands_in_nothing_on_a_site_of_several_accounts(tmp_path, jim_site, managed, monkeypatch, capsys, words):
+    """Root may write beside the accounts: its first grid job made it one of them, and ran with all of its rights."""
+    jim_site("init")
+    monkeypatch.chdir(tmp_path)
+    Path("hello.toml").write_text('job_type = "executable"\nexecutable = "/bin/true"\n')
+    monkeypatch.setattr("jim.site.whose.ROOT", ME.pw_uid)
+    assert cli.main([*words]) == 3
+    told = "".join(capsys.readouterr())
+    assert "this is root, as whom no grid job may run: run this command as an account of the site, for" in told
+    assert not load().state.exists()
+
+
+def test_a_check_by_root_says_that_it_is_not_about_the_accounts(jim_site, managed, monkeypatch, capsys):
+    jim_site("init")
+    monkeypatch.setattr("jim.admin.check.ROOT", ME.pw_uid)
+    jim_site("check")
+    assert "warning  account: this is root, as whom no grid job may run, and proves n" in capsys.readouterr().out
 
 
 def test_every_setting_is_there_with_its_meaning_and_its_default(tmp_path):
@@ -216,15 +237,45 @@ def test_an_account_gets_its_part_of_the_work_directory(tmp_path, jim_site, mana
     assert part.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_work_directory_that_cannot_be_made_is_told(tmp_path, jim_site, managed, capsys):
-    assert jim_site("init", "--work", str(tmp_path / "none"), "--account", ME.pw_name) == 0
-    assert f"NOT made: {tmp_path / 'none' / ME.pw_name}" in capsys.readouterr().out
+def test_a_part_of_the_work_directory_that_root_may_not_make_is_told(tmp_path, jim_site, managed, monkeypatch, capsys):
+    (tmp_path / "shared").mkdir()
+    usual = init._make_own
+
+    def squashed(directory, *more):
+        if directory.is_relative_to(tmp_path / "shared"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        yield from usual(directory, *more)
+
+    monkeypatch.setattr(init, "_make_own", squashed)
+    assert jim_site("init", "--work", str(tmp_path / "shared"), "--account", ME.pw_name) == 3
+    place, what = tmp_path / "shared" / ME.pw_name, f"make it yourself, for {ME.pw_name}, mode 700"
+    assert f"NOT made: {place} (Permission denied); {what}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--account", ME.pw_name)])
+def test_a_work_directory_that_is_not_there_is_refused_before_anything_is_made(tmp_path, jim_site, managed, more):
+    """Else the site file named it, an exit code of 0 said that all was well, and no account could use the site."""
+    with pytest.raises(BadSite, match="none is no directory: mount it, or make it if it is new; nothing was made"):
+        jim_site("init", "--work", str(tmp_path / "none"), *more)
+    assert list(tmp_path.rglob("*jim*")) == []
+
+
+def test_an_account_is_added_by_the_same_words(tmp_path, jim_site, managed, capsys):
+    """Whoever repeats the first command with one account more says again what the site file has."""
+    (tmp_path / "shared").mkdir()
+    words = "init", "--work", str(tmp_path / "shared"), "--account", ME.pw_name
+    assert jim_site(*words) == jim_site(*words) == 0
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BadSite, match=r"site\.toml has another work directory, .*/shared: edit `work` in it, and"):
+        jim_site("init", "--work", str(tmp_path / "other"), "--account", ME.pw_name)
 
 
 def test_an_unknown_account_is_refused_before_anything_is_made(tmp_path, jim_site, managed):
     """A mistyped account made a managed site of the machine: its site file was written before the refusal."""
     for known in ((), ("--account", ME.pw_name)):
-        with pytest.raises(BadSite, match="no account 'no-such-account'"):
+        with pytest.raises(
+            BadSite, match=r"no account 'no-such-account' .*: make it first \(useradd -m no-such-account\)"
+        ):
             jim_site("init", *known, "--account", "no-such-account")
     assert list(tmp_path.rglob("*jim*")) == []
 

@@ -56,6 +56,17 @@ def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path
         assert store.counts(1) == home.store.counts(1)
 
 
+def test_a_site_test_that_runs_meanwhile_is_no_part_of_it(home, tmp_path):
+    """Its files change and go while they are read, and after a restore nobody wants them."""
+    home.add(1)
+    trial = home.site.state / "site-test-slurm-abc"
+    trial.mkdir()
+    (trial / "status.db-wal").write_text("much")
+    (home.site.state / "site-test.json").write_text("{}")
+    list(saving.save(home.site, tmp_path / "backup.tar"))
+    assert [name for name in names(tmp_path / "backup.tar") if name.startswith("site-test")] == ["site-test.json"]
+
+
 def test_a_request_that_is_taken_in_meanwhile_is_in_the_backup(home, tmp_path, monkeypatch):
     """Then it is no more in the inbox; so the store is copied last."""
     home.add(1)

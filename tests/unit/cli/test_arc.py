@@ -12,7 +12,7 @@ from jim.admin.finding import FAILED, OK, Finding
 from jim.cli import arc, main
 
 GOOD = Finding("Perl module", OK, "Perl can load the module")
-BAD = Finding("lrms", FAILED, "wrong: lrms", "run `jim arc register` as root")
+BAD = Finding("lrms", FAILED, "not so: lrms", "run `jim arc register` as root")
 
 
 @pytest.mark.parametrize(("found", "code"), [([GOOD], 0), ([GOOD, BAD], 3)])
@@ -31,6 +31,19 @@ def test_root_is_told_that_no_job_was_tried(monkeypatch, capsys):
     assert main(["arc", "check"]) == 0
     told = capsys.readouterr().out.splitlines()[1]
     assert told.startswith("warning  job: no job was tried, because root called this check; run `jim arc check` as")
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, uid, monkeypatch):
+    """The job's own failure hid what was missing, or was all that was said."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("ARC_LOCATION", "/nowhere")
+    monkeypatch.setattr(arc.os, "getuid", lambda: uid)
+    monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
+    assert main(["arc", "check"]) == 3
+    (line,) = home.capsys.readouterr().out.splitlines()
+    assert line.startswith(f"failed   {arc_service.ABSENT}: ")
+    assert line.count("install ") == 1
 
 
 def test_each_file_that_is_made_or_removed_is_reported(monkeypatch, capsys):

@@ -9,7 +9,7 @@ from jim.admin.finding import FAILED, OK, Finding
 from jim.cli import ce, main
 
 GOOD = Finding("scripts", OK, "there")
-BAD = Finding("route", FAILED, "wrong: route", "run `jim ce register` as root")
+BAD = Finding("route", FAILED, "not so: route", "run `jim ce register` as root")
 JOB = Finding("job", OK, "a job came through")
 
 
@@ -33,6 +33,19 @@ def test_a_check_submits_a_job_unless_root_asks_and_exits_3_if_something_is_wron
     assert (job["level"], job["said"], job["todo"]) == (proved if uid else not_as_root)
     assert main(["ce", "check", "--no-job"]) == code
     assert len(home.capsys.readouterr().out.splitlines()) == len(found)
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, uid, monkeypatch):
+    """The job's own failure hid what was missing, or was all that was said."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("ARC_LOCATION", "/nowhere")
+    monkeypatch.setattr(ce.os, "getuid", lambda: uid)
+    monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
+    assert main(["ce", "check"]) == 3
+    (line,) = home.capsys.readouterr().out.splitlines()
+    assert line.startswith(f"failed   {ce_service.ABSENT}: ")
+    assert line.count("install ") == 1
 
 
 def test_each_file_that_is_made_or_removed_is_reported(home, monkeypatch):

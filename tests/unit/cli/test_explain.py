@@ -195,6 +195,15 @@ def test_explain_what_is_finished(home):
     )
 
 
+def test_explain_says_that_a_retry_tries_killed_local_jobs_again(home):
+    home.add()
+    home.move(2, State.KILLED)
+    home.finish("killed", "cancelled")
+    assert "`jim retry 1` tries the killed local jobs again\n" in home.out("explain", "1")
+    home.move(1, State.FAILED)
+    assert "`jim retry 1` tries the failed local jobs again\n" in home.out("explain", "1")
+
+
 def test_explain_does_not_advise_a_retry_that_would_change_nothing(home):
     home.add(size=0)
     home.finish("failed", "cannot be split: there are no files")

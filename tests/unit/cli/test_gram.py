@@ -11,7 +11,7 @@ from jim.admin.finding import FAILED, OK, Finding
 from jim.cli import main
 
 GOOD = Finding("Perl module", OK, "Perl can load the module")
-BAD = Finding("job manager", FAILED, "wrong: link", "run `jim gram register` as root")
+BAD = Finding("job manager", FAILED, "not so: link", "run `jim gram register` as root")
 
 
 @pytest.mark.parametrize(("found", "code"), [([GOOD], 0), ([GOOD, BAD], 3)])
@@ -31,6 +31,12 @@ def test_each_file_that_is_made_or_removed_is_reported(monkeypatch, capsys):
     assert main(["gram", "register", "--events", "mcprod"]) == 0
     assert main(["gram", "unregister"]) == 0
     assert capsys.readouterr().out == "wrote for mcprod\nremoved a\nremoved b\n"
+
+
+def test_who_removes_what_is_not_there_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(gram_service, "unregister", lambda: iter([]))
+    assert main(["gram", "unregister"]) == 0
+    assert capsys.readouterr().out == "nothing of JIM's was registered\n"
 
 
 @pytest.mark.parametrize("words", [(), ("nosuch",), ("register", "--events"), ("check", "--events", "me")])

@@ -36,6 +36,7 @@ def handed_in(home, monkeypatch):
 
 
 PROGRAM = {"job_type": "executable", "arguments": []}
+SH = PROGRAM | {"executable": "sh"}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,11 @@ PROGRAM = {"job_type": "executable", "arguments": []}
         (["./ok.sh"], PROGRAM | {"executable": "./ok.sh", "inputs": ["{}/ok.sh"]}),
         (["ok.sh"], PROGRAM | {"executable": "./ok.sh", "inputs": ["{}/ok.sh"]}),
         (["bin/inner.sh"], PROGRAM | {"executable": "./inner.sh", "inputs": ["{}/bin/inner.sh"]}),
+        (
+            ["--input", "bin", "--input", "bin/inner.sh", "./ok.sh"],
+            PROGRAM | {"executable": "./ok.sh", "inputs": ["{0}/ok.sh", "{0}/bin", "{0}/bin/inner.sh"]},
+        ),
+        (["--input", "ok.sh", "sh", "ok.sh"], SH | {"arguments": ["ok.sh"], "inputs": ["{}/ok.sh"]}),
         (["/bin/echo"], PROGRAM | {"executable": "/bin/echo"}),
         (["sh", "-c", "--name", "a b"], PROGRAM | {"executable": "sh", "arguments": ["-c", "--name", "a b"]}),
         (
@@ -66,7 +72,8 @@ def test_a_command_line_becomes_a_request(home, script, handed_in, words, reques
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "PROGRAM"),
+        ([], "the following arguments are required: PROGRAM (see"),
+        (["--input", "nosuch", "sh"], "nosuch: No such file"),
         (["./nosuch"], "there is no file"),
         (["nosuch"], "nor a program of this name in a directory of PATH"),
         (["--each", " ", "sh"], "--each needs at least one word"),
@@ -80,6 +87,24 @@ def test_what_is_wrong_is_told_and_nothing_handed_in(home, script, words, told):
     assert (code, out) == (2, "")
     assert told in err
     assert list((home.site.state / "inbox").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["sh", "bin/inner.sh", "-x", "nosuch"], ["bin/inner.sh"]),
+        (["--each", "ok.sh nosuch", "sh"], ["ok.sh"]),
+        (["--input", "ok.sh", "sh", "ok.sh", "/bin/sh", ".", "bin"], []),
+        (["./ok.sh", "ok.sh", "", "a" * 5000, "a\0"], []),
+    ],
+)
+def test_arguments_that_name_files_here_are_told_of(home, script, handed_in, words, left):
+    _, _, err = home.run("run", *words)
+    told = [
+        f"jim: warning: {each} is a file here, but is not sent along: `jim run --input {each} …` sends it"
+        for each in left
+    ]
+    assert [line for line in err.splitlines() if "--input" in line] == told
 
 
 def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 
+from jim.cli.status import ALL_ACCOUNTS
 from jim.model import Kind, Reason, State, Step, Witness
 from jim.reading.view import View
 from tests.support.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES
@@ -99,7 +100,7 @@ def test_status_takes_the_filters_of_the_pages(home):
         home.add(number, size=0, job_type="pythia_monte_carlo")
     assert [record["id"] for record in home.json("status", "--failed")] == [1]
     assert [record["id"] for record in home.json("status", "--type", "pythia_monte_carlo", "--limit", "2")] == [3, 4]
-    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows those before\n")
+    assert home.out("status", "--limit", "2").endswith("\n2 of 4 grid jobs; --after 3 shows the older ones\n")
     assert [record["id"] for record in home.json("status", "--after", "3")] == [1, 2]
     assert home.out("status", "--status", "killed") == "no grid job fits\n"
     code, _, err = home.run("status", "--status", "faild")
@@ -131,9 +132,16 @@ def test_the_command_in_a_reason_is_cut_where_grid_jobs_are_listed(home):
 
 
 def test_root_of_a_site_of_several_accounts_learns_of_all(home, monkeypatch):
-    said = "this is about root alone: `jim status --all` lists the grid jobs of every account"
+    said = ALL_ACCOUNTS
     monkeypatch.setattr("jim.cli.status.look", lambda: View(home.site._replace(managed=True), home.store))
     for uid, told in ((0, True), (1000, False)):
         monkeypatch.setattr("os.geteuid", lambda uid=uid: uid)
-        assert home.out("status").endswith(f"\n{said}\n") is told
+        answer = home.out("status")
+        assert (answer.endswith(f"\n{said}\n"), "`jim submit FILE`" in answer) == (told, not told)
         assert home.json("status") == []
+
+
+def test_who_asks_about_all_accounts_is_not_told_how_to(home, monkeypatch):
+    answer = f"no grid jobs yet\n\n{ALL_ACCOUNTS}\n\nthe site takes no new grid jobs\n"
+    monkeypatch.setattr("jim.cli.status.of_all_accounts", lambda *_: ({"root": answer}, 0))
+    assert home.out("status", "--all") == "== root\nno grid jobs yet\n\nthe site takes no new grid jobs\n"

@@ -246,6 +246,12 @@ def test_a_bad_request_from_stdin_is_told(home, monkeypatch, content, told):
     assert (code, err) == (2, f"jim: {told}\n")
 
 
+def test_a_script_is_no_request_and_the_verb_for_it_is_told(home, tmp_path):
+    (tmp_path / "ok.sh").write_text("#!/bin/sh\necho hello\n")
+    code, _, err = home.run("submit", str(tmp_path / "ok.sh"))
+    assert (code, err) == (2, f"jim: {tmp_path}/ok.sh: not TOML: it is a program; `jim run` runs it\n")
+
+
 def test_what_several_requests_cannot_share_is_refused(home, request_file):
     assert home.run("submit", request_file, "-")[::2] == (2, "jim: stdin (`-`) must be the only request\n")
     refused = home.run("submit", request_file, request_file, "--key", "a")

@@ -80,6 +80,15 @@ def test_what_was_cancelled_is_not_tried_again(ended: ExitRecord) -> None:
     assert (found.state, found.again) == (State.KILLED, False)
 
 
+@pytest.mark.parametrize(
+    ("program", "more"),
+    [("sh", ": sh"), ("./dos.sh", ": ./dos.sh, or the interpreter in its first line"), ("", "")],
+)
+def test_exit_127_of_a_file_may_mean_its_first_line(program: str, more: str) -> None:
+    found = verdict.of_exit_record(record(127), cancelled=False, program=program)
+    assert found.reason.words == f"exit 127, as of a program that is not found{more}"
+
+
 def test_a_time_limit_is_not_tried_again() -> None:
     hour = record(signal=15, reason=WARNED)._replace(ended="2026-01-31T13:00:00Z")
     found = verdict.of_exit_record(hour, cancelled=False)

@@ -1,5 +1,6 @@
 """The site file: what is in it, what may be, and the batch system that it names."""
 
+import errno
 import sys
 from pathlib import Path
 
@@ -215,6 +216,20 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadSite) as error:
         read(tmp_path / "none.toml", tmp_path)
     assert str(error.value) == f"cannot read the site file {tmp_path}/none.toml: No such file or directory"
+
+
+@pytest.mark.parametrize("managed", [False, True])
+def test_a_site_file_that_accounts_cannot_read_is_told_with_what_helps(tmp_path, monkeypatch, managed):
+    """An editor or a copy under a strict umask closes it to all accounts, and root sees nothing of that."""
+
+    def closed(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("jim.site.file.settings_in", closed)
+    with pytest.raises(BadSite) as error:
+        read(tmp_path / "site.toml", tmp_path, managed=managed)
+    todo = f"; all accounts must be able to read it: run chmod a+r {tmp_path}/site.toml"
+    assert str(error.value) == f"cannot read the site file {tmp_path}/site.toml: Permission denied{todo * managed}"
 
 
 def test_a_work_directory_need_not_be_there_yet(write, tmp_path):

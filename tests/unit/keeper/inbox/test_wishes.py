@@ -210,6 +210,22 @@ def test_retry_takes_what_failed_else_what_was_killed(world):
     assert states(world) == ["submitted", "completed", "completed", "completed"]
 
 
+def test_a_retry_that_finds_nothing_to_try_says_that_it_changes_nothing(world):
+    submit(world)
+    world.until(lambda: len(world.batch.tasks) == 4)
+    end_all(world, 0, 0, 0, 3)
+    world.until(lambda: world.finished(1))
+    for target in ("1.0", "1.1-2"):
+        world.wish("retry", target)
+        world.go(1)
+        last = world.store.journal(1, last=1)[0]
+        assert (last.now, last.reason.partition(",")[0]) == (
+            "retry changes nothing",
+            "no local job that it chooses failed",
+        )
+    assert world.finished(1)
+
+
 def test_forcing_is_told_and_undone_in_the_tar(world):
     submit(world)
     world.until(lambda: len(world.batch.tasks) == 4)
@@ -317,9 +333,9 @@ def test_lumis_go_all_the_way(tmp_path):
         told = [tar.extractfile(f"1.{n}/stdout").read().decode() for n in range(3)]
         facts = json.load(tar.extractfile("summary.json"))
     assert told == [
-        'part 0 of 1: /store/run1-a.root {"1":[[1,2]]}\n',
-        'part 1 of 1: /store/run1-a.root,/store/run1-b.root {"1":[[3,3],[4,4]]}\n',
-        'part 2 of 1: /store/run1-b.root {"1":[[5,5]]}\n',
+        'part 0 of grid job 1: /store/run1-a.root {"1":[[1,2]]}\n',
+        'part 1 of grid job 1: /store/run1-a.root,/store/run1-b.root {"1":[[3,3],[4,4]]}\n',
+        'part 2 of grid job 1: /store/run1-b.root {"1":[[5,5]]}\n',
     ]
     assert [each["state"] for each in facts["local_jobs"]] == ["completed"] * 3
     assert "completed: 3 of 3" in say("jim", "status")
