@@ -48,7 +48,7 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
     try:
         site = site_file.load()
     except JimError as error:
-        yield Finding("site file", FAILED, str(error), "correct the file; docs/operating.md lists every setting")
+        yield Finding("site file", FAILED, str(error), "correct the file; docs/settings.md lists every setting")
         return
     yield Finding("site file", OK, f"{site.file} is valid" if site.file else "no site file; all settings are defaults")
     state = _ask("state directory", lambda: _state(site, mounts))

@@ -191,7 +191,7 @@ def test_the_calls_are_found() -> None:
     assert (("submit",), ["examples/hello.toml", "--watch"]) in list(calls("README.md"))
     assert (("site", "init"), ["--account", "mc", "--account", "cms"]) in list(calls("docs/installing.md"))
     assert {"make demo", "make test"} <= set(code("README.md"))
-    assert any("-m jim.localbatch --area" in piece for piece in code("docs/operating.md"))
+    assert any("-m jim.localbatch --area" in piece for piece in code("docs/tuning.md"))
 
 
 def test_the_verbs_examples_are_as_they_are_told() -> None:

@@ -108,7 +108,7 @@ def _tried(
         with TrialSite(_with(site, level.settings), heed, waits=waits) as trial:
             yield from level.test(trial)
     except BadSite as error:
-        yield Finding(name, FAILED, str(error), "correct this in the site file; docs/operating.md lists every setting")
+        yield Finding(name, FAILED, str(error), "correct this in the site file; docs/settings.md lists every setting")
     except (JimError, OSError) as error:
         yield Finding(name, UNKNOWN, str(error))
     if trial:

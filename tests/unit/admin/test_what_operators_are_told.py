@@ -15,13 +15,13 @@ from tests.support.machine import HERE
 
 pytestmark = pytest.mark.usefixtures("own_machine")
 
-OPERATING = (HERE / "docs/operating.md").read_text()
+SETTINGS, OPERATING = ((HERE / f"docs/{page}.md").read_text() for page in ("settings", "operating"))
 INSTALLING = (HERE / "docs/installing.md").read_text()
 
 
 def rows_after(heading):
     """Give the cells of the first table after a heading."""
-    lines = OPERATING.partition(f"{heading}\n")[2].splitlines()
+    lines = (SETTINGS + OPERATING).partition(f"{heading}\n")[2].splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("|---"))
     for line in lines[start + 1 :]:
         if not line.startswith("|"):
