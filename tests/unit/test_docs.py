@@ -37,6 +37,8 @@ from tools import splitting_pictures
 PAGES = [
     "README.md",
     "SECURITY.md",
+    "CONTRIBUTING.md",
+    "CODE_OF_CONDUCT.md",
     "CHANGELOG.md",
     *(str(path.relative_to(HOME)) for path in sorted((HOME / "docs").rglob("*.md"))),
 ]
@@ -98,7 +100,9 @@ def test_the_picture_of_the_way_names_its_stations() -> None:
     assert {"gatekeeper", "door", "inbox", "keeper", "batch system", "wrapper", "tar"} <= words
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CHANGELOG.md", "docs/glossary.md")])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "docs/glossary.md")]
+)
 def test_every_page_leads_to_the_glossary(page: str) -> None:
     assert any("glossary.md)" in part for part in text_of(page).split("\n## ")[:2])
 
