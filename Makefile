@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tasks test browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
+.PHONY: help demo demo-tasks test more browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,8 +52,11 @@ demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no ro
 demo-tasks: $(VENV)/demo  ## see tasks feed one another: generate, reconstruct, merge, to one mass peak (no root)
 	@shell/jim-demo-tasks
 
-test: $(VENV)/tests $(VENV)/demo  ## all tests that need no root
-	$(PYTEST)
+test: $(VENV)/tests $(VENV)/demo  ## the tests that need no root and no patience
+	$(PYTEST) -m 'not more and not torture and not live'
+
+more: $(VENV)/tests $(VENV)/demo  ## whole lives, without root: kills, wrappers in every way, long scenes, installs
+	$(PYTEST) -m 'more and not torture and not live'
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
 	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser

@@ -40,12 +40,27 @@ def is_good_for_tests(place):
 COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # fixtures that need a C compiler
 
 
+# Whole lives, again and again: kills and full disks, wrappers in every way, batch systems that lie, installs, and long
+# scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
+MORE = (
+    *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/"),
+    *("tests/unit/test_install.py", "tests/unit/test_distributions.py", "tests/unit/test_described.py"),
+    *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
+    *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
+    *(f"tests/unit/tasks/test_{scene}.py" for scene in ("histories", "replaced_promises", "outputs")),
+    *("tests/unit/statusdb/test_store_errors.py", "tests/unit/keeper/queue/test_avoiding.py"),
+    *("tests/unit/shell/test_strangers.py", "tests/unit/pages/test_private.py", "tests/unit/test_reused_ids.py"),
+)
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Mark what is skipped where there is no compiler, so that it can be run elsewhere."""
+    """Mark what is skipped where there is no compiler, so that it can be run elsewhere; and what takes long."""
     for item in items:
         if COMPILED.intersection(item.fixturenames):
             item.add_marker(pytest.mark.compiled)
+        if item.nodeid.startswith(MORE):
+            item.add_marker(pytest.mark.more)
 
 
 # What is collected stays: to look for garbage in it, again and again, takes a third of the time of collecting it.
