@@ -37,15 +37,16 @@ def store_record(keeper: Keeper, attempt: Attempt, record: ExitRecord, text: str
 
 
 def _seen(keeper: Keeper, sent: Compared | Submission) -> float:
-    """Return the seconds since a submission was intended.
+    """Return the seconds since a submission was intended, by the clock that says more.
 
-    If the machine was started again, only its settable clock tells them. One that was set back bounds nothing.
+    The time since boot stands still while a machine is paused, and begins anew with it; the clock of people may be set.
+    A clock of people that was set back over a start of the machine bounds nothing.
     """
-    seconds = keeper.clock.since_booted(sent.booted)
-    if seconds is not None:
-        return seconds
-    now, intended = keeper.clock.utc(), sent.intended or keeper.store.grid_job(sent.grid).created
-    return math.inf if age_seconds(now, intended) else age_seconds(intended, now)
+    now = keeper.clock.utc()
+    seconds, by_people = keeper.clock.since_booted(sent.booted), age_seconds(sent.intended, now)
+    if seconds is None:
+        return math.inf if age_seconds(now, sent.intended) else by_people
+    return max(seconds, by_people)
 
 
 def _cores(keeper: Keeper, grid: int, k: int, n: int) -> int:

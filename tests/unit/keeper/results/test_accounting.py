@@ -309,17 +309,19 @@ def test_after_a_start_of_the_machine_the_clock_of_people_bounds_the_times_unles
     assert lines(world)[0]["wall_seconds"] == wall
 
 
-def test_what_a_version_before_has_sent_is_bounded_by_the_life_of_its_grid_job(world, monkeypatch):
+def test_a_pause_of_the_keeper_s_machine_cuts_no_honest_times(world, monkeypatch):
+    """The worker node went on for half an hour. The keeper's virtual machine did not, and its clock was set right."""
     at = ["2026-01-31T12:00:00.000Z"]
     monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
-    sent(world)
+    sent(world, cores=2)
     world.until(lambda: world.batch.tasks)
-    world.store.set_submission(1, 1, intended="", booted="", asked={})
-    world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T11:58:00Z'")
     world.batch.start(1, 1)
-    world.batch.finish(1, 1, extra="up 999999999\n")
+    world.go(2)
+    at[0] = "2026-01-31T12:30:00.000Z"
+    world.batch.finish(1, 1, extra="up 1799.75\ncpu 3500.00\n")
     world.until(lambda: lines(world))
-    assert lines(world)[0]["wall_seconds"] == 122.0
+    (line,) = lines(world)
+    assert (line["wall_seconds"], line["cpu_seconds"], line["implausible"]) == (1799.75, 3500.0, None)
 
 
 def test_pages_totals_and_learned_sizes_have_the_times_of_the_books(world):
