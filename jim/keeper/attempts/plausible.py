@@ -42,10 +42,11 @@ def _seen(keeper: Keeper, sent: Compared | Submission) -> float:
     The time since boot stands still while a machine is paused, and begins anew with it; the clock of people may be set.
     A clock of people that was set back over a start of the machine bounds nothing.
     """
-    now = keeper.clock.utc()
-    seconds, by_people = keeper.clock.since_booted(sent.booted), age_seconds(sent.intended, now)
+    # Of a submission that was found after a restore, nobody knows when it was intended.
+    now, intended = keeper.clock.utc(), sent.intended or keeper.store.grid_job(sent.grid).created
+    seconds, by_people = keeper.clock.since_booted(sent.booted), age_seconds(intended, now)
     if seconds is None:
-        return math.inf if age_seconds(now, sent.intended) else by_people
+        return math.inf if age_seconds(now, intended) else by_people
     return max(seconds, by_people)
 
 

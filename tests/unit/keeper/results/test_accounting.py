@@ -332,3 +332,16 @@ def test_pages_totals_and_learned_sizes_have_the_times_of_the_books(world):
     totals = totals_of(world.store, world.store.grid_job(1))
     assert totals is not None
     assert totals.wall_seconds == 62.0
+
+
+def test_what_was_found_after_a_restore_is_bounded_by_the_life_of_its_grid_job(world, monkeypatch):
+    at = ["2026-01-31T12:00:00.000Z"]
+    monkeypatch.setattr(type(world.clock), "utc", lambda _: at[0])
+    sent(world)
+    world.until(lambda: world.batch.tasks)
+    world.store.set_submission(1, 1, intended="", booted="", asked={})
+    world.store.db.execute("UPDATE grid_job SET created = '2026-01-31T11:58:00Z'")
+    world.batch.start(1, 1)
+    world.batch.finish(1, 1, extra="up 999999999\n")
+    world.until(lambda: lines(world))
+    assert lines(world)[0]["wall_seconds"] == 122.0
