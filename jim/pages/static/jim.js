@@ -18,7 +18,7 @@
 		return words.slice(0, 2).filter((word) => word[0] !== "0").join(" ") || "0 s";
 	};
 	let ahead = -Infinity; // the clock of the pages against `performance`, in ms
-	const hear = (gap) => { if (gap > ahead) ahead = gap; };
+	const hear = (gap) => { if (gap > ahead || gap < ahead - 1e4) ahead = gap; };
 	const draw = (from) => {
 		if (ahead > 0) $("[data-age]", from).forEach((each) => { each.textContent = span(clock() + (ahead - Date.parse(each.dateTime)) / 1000) + " ago"; });
 	};
@@ -29,9 +29,7 @@
 		late.hidden = !silent;
 	};
 	const clocks = (headers) => {
-		const now = headers.get("JIM-Now");
-		hear(Date.parse(now) - performance.now());
-		$(".asof time")[0].textContent = now.slice(11, 19) + " UTC";
+		hear(Date.parse(headers.get("JIM-Now")) - performance.now());
 		$("[data-clock]").forEach((each) => { each.dateTime = headers.get(`JIM-${each.dataset.clock}-Seen`); });
 	};
 
@@ -82,6 +80,7 @@
 			}
 		}
 		for (const each of olds.values()) if (!busy(each)) each.remove();
+		$(".asof time")[0].textContent = $(".asof time", fresh)[0].textContent;
 		if (fresh.title !== document.title && clock() > said) {
 			said = clock() + 30;
 			id("said").textContent = document.title = fresh.title;
