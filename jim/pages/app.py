@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,17 +23,15 @@ from jim.pages.access import Access, Large, Rates
 from jim.pages.addresses import CONVERTERS, in_full
 from jim.pages.admission import DOING, admit, require_look, seen_lines
 from jim.pages.assets import hashed, sent
-from jim.pages.beside import Beside, Find
+from jim.pages.cache import SOON_SECONDS, Cache
 from jim.pages.forms import Forms
-from jim.pages.lately import Lately
-from jim.pages.live import CSV, HTML, JSON, XML, Made, Renderings, tag_of
-from jim.pages.locked import Opening
-from jim.pages.measured import Measured
+from jim.pages.made import HTML, Made, accepted, answer, name_of_page
+from jim.pages.marks import MINUTE, Marks, Moment, Opening, beat_of
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
-from jim.pages.watching import Moment, Watch, beat_of
 from jim.reading import filters, lists, quantities
+from jim.reading.hosts import Host, all_hosts
 from jim.reading.job.history import MOST
 from jim.reading.job.names import name_of, took
 from jim.reading.patience import Patience
@@ -59,9 +56,9 @@ SECURITY = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-KINDS = {"html": HTML, "json": JSON, "csv": CSV, "xml": XML}
 Make = Callable[..., Made]
 Send = Callable[..., Response]
+Files = Callable[..., Sequence[Path]]  # of a view, and of the names in the address of a page
 
 
 @dataclass
@@ -74,25 +71,21 @@ class Pages:
     accounts: Accounts | None = None  # of a page over a whole site, which has no other pages
     rates: Rates = field(default_factory=Rates)
     large: Large = field(default_factory=Large)
-    renderings: Renderings = field(default_factory=Renderings)
     tokens: Tokens = field(default_factory=lambda: Tokens(site_file.load().state))
     disk: Patience = field(default_factory=Patience)
-    measured: Measured = field(default_factory=Measured)
     opening: Opening = field(init=False)
-    lately: Lately = field(init=False)
+    marks: Marks = field(init=False)
+    cache: Cache = field(init=False)
     forms: Forms = field(init=False)
-    watch: Watch = field(init=False)
-    beside: Beside = field(init=False)
     static: dict[str, tuple[str, bytes]] = field(
         default_factory=lambda: hashed(Path(__file__).with_name("static")),
     )
 
     def __post_init__(self) -> None:
         self.opening = Opening(lambda: self.open())
-        self.lately = Lately(self._opened)
+        self.marks = Marks(self._opened, lambda read: self.disk(read))
+        self.cache = Cache(self._opened)
         self.forms = Forms(self.access.key)
-        self.watch = Watch(self._opened, lambda: self.lately.news, lambda: self.renderings.clock())
-        self.beside = Beside(self._opened, lambda read: self.disk(read), lambda: self.renderings.clock())
 
     def _opened(self) -> View:
         view = self.opening()
@@ -116,16 +109,28 @@ class Pages:
         if job.size <= MOST or job.step is Step.FINISHED:
             return view.why(job)
         name = f"why {job.id}"
-        _, words = self.lately.get(name, lambda other: other.why(other.grid_job(job.id)), 0.0, of_files=True)
+        _, words = self.cache.answer(name, lambda other: other.why(other.grid_job(job.id)), 0.0, of_files=True)
         return words or job.reason
+
+    def black_holes(self, seconds: float = SOON_SECONDS) -> list[Host]:
+        """Return the black holes among the hosts, as far as they have been found out."""
+        _, found = self.cache.answer("black holes", _black_holes, seconds)
+        return list(found or ())
+
+    def renew(self) -> None:
+        """Show everybody what is so now: somebody has done something."""
+        self.marks.forget()
+        self.cache.renew()
 
     def html(self, view: View, template: str, **more: Any) -> Made:
         """Render a page."""
         seen, now = health(view), view.now()
+        beat = beat_of(view, seen.heart)
         facts = {
             "why": Reasons(self, view).of,
             "view": view,
             "now": now,
+            "beat": beat,
             "health": seen,
             "here": request.full_path.rstrip("?"),
             "site_name": view.site.site.name,
@@ -135,7 +140,7 @@ class Pages:
             **more,
         }
         body = render_template(template, **facts).encode(errors="backslashreplace")
-        return Made(body, HTML, now, beat_of(view, seen.heart), seen.seen)
+        return Made(body, HTML, now, beat, seen.seen)
 
     def add(
         self,
@@ -144,28 +149,36 @@ class Pages:
         make: Make,
         *formats: str,
         name: str = "",
-        versioned: bool = False,
-        files: Find | None = None,
+        files: Files | None = None,
+        seconds: int = MINUTE,
         document: Send | None = None,
     ) -> None:
         """Serve a page at a rule, and its other formats at the rule with a suffix; a large XML document is sent apart.
 
-        A versioned page changes only if its grid job changes, or without one if any does, or if one of its files does.
+        A page changes if its grid job does, or without one if any does, or if one of its files does; and else after
+        so many seconds.
         """
         name, rule = name or make.__name__, in_full(rule)
-        moment = partial(self.beside.at, self.watch, files) if versioned else None
+        moment = partial(self._moment, files, seconds)
         app.add_url_rule(rule, name, self._serving(make, "", formats, moment, document))
         for each in formats:
             if each != "html":
                 mirror = f"{'/index' if rule == '/' else rule}.{each}"
-                app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats, None, document))
+                app.add_url_rule(mirror, f"{name}.{each}", self._serving(make, each, formats, moment, document))
+
+    def _moment(self, files: Files | None, seconds: int, **names: Any) -> Moment | None:
+        """Return the present moment of a page; pages of tasks show that of the site."""
+        moment = self.marks.of(None if "task" in names else names.get("number"), seconds)
+        if moment is None or files is None:
+            return moment
+        return self.marks.with_files(moment, request.path, lambda view: files(view, **names))
 
     def _serving(
         self,
         make: Make,
         fixed: str,
         formats: tuple[str, ...],
-        told: Callable[..., Moment | None] | None,
+        moment_of: Callable[..., Moment | None],
         document: Send | None,
     ) -> Send:
         def serve(**names: Any) -> Response:
@@ -174,12 +187,14 @@ class Pages:
                 require_look()
                 if document:
                     return document(self, **names)
-            cached = f"{g.role} {kind} {g.root} {request.full_path}"
-            moment = told(**names) if told and kind == "html" else None
-            if moment and tag_of(cached, moment.mark) in request.headers.get("If-None-Match", ""):
-                return unchanged(moment, tag_of(cached, moment.mark))
+            cached = name_of_page(kind)
+            moment = moment_of(**names) if kind == "html" else None  # ages in a document are those of now
             mark = moment.mark if moment else ""
-            return answer(self.renderings.get(cached, lambda: self._make(make, kind, names), mark), cached)
+            tag = self.cache.tag(cached, mark)
+            if tag and tag in request.headers.get("If-None-Match", ""):
+                return answer(Made(b"", HTML), tag, moment)
+            made, tag = self.cache.page(cached, mark, lambda: self._make(make, kind, names))
+            return answer(made, tag, moment if tag == self.cache.tag(cached, mark) else None)
 
         return serve
 
@@ -187,6 +202,10 @@ class Pages:
         with self.viewing(PAGE_SECONDS if kind == "html" else DOCUMENT_SECONDS) as view:
             made: Made = make(self, view, kind, **names)
         return made
+
+
+def _black_holes(view: View) -> list[Host]:
+    return [each for each in all_hosts(view) if each.hole]
 
 
 class Reasons:
@@ -202,45 +221,9 @@ class Reasons:
         return self._told[job.id]
 
 
-def accepted(formats: tuple[str, ...]) -> str:
-    """Return the format that the browser prefers; HTML in doubt."""
-    if len(formats) < 2:
-        return formats[0]
-    best = request.accept_mimetypes.best_match([KINDS[each].partition(";")[0] for each in formats], "text/html")
-    return next(each for each in formats if KINDS[each].startswith(str(best)))
-
-
 def require_no_filter() -> None:
     """Refuse filters on a page that has none."""
     filters.read({}, request.args.items(multi=True))
-
-
-def as_json(document: Any) -> Made:
-    """Return a document in the form that the command line prints."""
-    return Made(f"{json.dumps(document, indent=2)}\n".encode(), JSON)
-
-
-def as_csv(name: str, head: tuple[str, ...], rows: Iterable[Sequence[object]], following: str = "") -> Made:
-    """Return a table for spreadsheets; a header names the address of the following page."""
-    return Made(shown.as_csv(head, rows), CSV, headers=shown.headers_of_csv(name, following))
-
-
-def answer(made: Made, name: str, tag: str = "") -> Response:
-    """Return the content, or 304 if the browser has it already."""
-    tag = tag or f'"{made.tag(name)}"'
-    same = made.status == 200 and tag in request.headers.get("If-None-Match", "")
-    response = Response(b"" if same else made.body, 304 if same else made.status, content_type=made.kind)
-    response.headers["ETag"] = tag
-    for header, value in (("Now", made.now), ("Keeper-Seen", made.keeper_seen), ("Batch-Seen", made.batch_seen)):
-        if value:
-            response.headers[f"JIM-{header}"] = value
-    response.headers.extend(made.headers)
-    return response
-
-
-def unchanged(moment: Moment, tag: str) -> Response:
-    """Say that the browser has the content already, and how fresh it is."""
-    return answer(Made(b"", HTML, moment.now, moment.keeper_seen, moment.batch_seen), "", f'"{tag}"')
 
 
 def make_app(pages: Pages) -> Flask:
@@ -284,6 +267,7 @@ def _in_templates(pages: Pages) -> dict[str, Any]:
         "svg": svg,
         "words": quantities,
         "cut": shown.cut,
+        "time_of": shown.time_of,
         "sentence": shown.sentence,
         "address": lambda *parts: f"{_root()}{shown.address(*parts)}",
         "task_address": lambda name: f"{_root()}{shown.address('tasks', name)}",
@@ -303,8 +287,9 @@ def _finish(pages: Pages, response: Response) -> Response:
         response.headers[name] = value
     response.headers.setdefault("Cache-Control", "private, no-cache")
     response.headers.add("Vary", "Accept, Authorization, Cookie")
+    if request.endpoint in DOING and response.status_code == 303:
+        pages.renew()
     took = time.monotonic() - g.get("began", time.monotonic())
-    pages.measured.add(request.endpoint or "none", response.status_code, took)
     refused = request.endpoint in DOING and response.status_code != 303
     about = f"{request.method} {shown.visible(request.path)} {response.status_code}"
     log.log(logging.WARNING if refused else logging.INFO, "%s %.0f ms %s", about, 1000 * took, _user(pages))

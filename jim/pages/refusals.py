@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 
 from jim.errors import BadRequest, Damaged, JimError, StoreError, TooLong, UnknownJob
 from jim.pages.access import NOBODY
-from jim.pages.live import HTML, JSON
+from jim.pages.made import HTML, JSON
 from jim.pages.shown import visible
 from jim.pages.tokens import Role
 from jim.reading.documents.files import Gone

@@ -56,6 +56,11 @@ def by_times(text: str) -> list[str]:
     return TIME.split(text)
 
 
+def time_of(then: str, now: str) -> str:
+    """Return a time, as stored, for people: with the day if that is another one than now."""
+    return f"{'' if then[:10] == now[:10] else f'{then[:10]} '}{then[11:19]}"
+
+
 def address(*parts: str) -> str:
     """Return the path of a page of this site from names, which may have any characters."""
     return "".join(f"/{quote(each, safe='', errors='surrogateescape')}" for each in parts)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
+import time
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +16,7 @@ from playwright.sync_api import expect
 
 from jim.model import Reason, State, Step, Witness
 from tests.browser.looks import LOOKS, reach, violations
-from tests.unit.pages.grounds import png
+from tests.unit.pages.grounds import png, text
 from tests.unit.pages.many import add_local_jobs
 
 HOME = Path(__file__).parents[2]
@@ -380,6 +383,26 @@ def test_an_open_part_is_in_the_address(served, look) -> None:
     expect(again.locator("#journal table")).to_be_visible()
     again.locator("#journal summary").click()
     again.wait_for_url(served.at("/jobs/16?state=failed"))
+
+
+def test_31_a_time_is_an_age_by_the_clock_of_the_pages_and_a_time_without_scripts(served, look) -> None:
+    ages, times = ".facts time[data-age]", r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d"
+    page = look(served, java_script_enabled=False).go("/jobs/16")
+    assert re.fullmatch(times, page.locator(ages).first.inner_text())
+    assert re.search(f"last heartbeat {times}", page.locator(".health").inner_text())
+    page = look(served).go("/jobs/16")
+    expect(page.locator(ages).first).to_have_text(re.compile(" ago$"))
+    page = look(served, timezone_id="Asia/Kolkata").go("/jobs/16")
+    beat, words = page.locator("time[data-clock=keeper]").evaluate("(each) => [each.dateTime, each.textContent]")
+    age = time.time() - datetime.fromisoformat(beat).timestamp()
+    assert re.fullmatch(r"\d+ s ago", words)
+    assert abs(int(words.split()[0]) - age) <= 3
+
+
+def test_15_no_age_is_negative_after_the_clock_was_set_back(alone, look) -> None:
+    alone.ground.store.set_fact("seen", text(alone.ground.now + 3600))
+    page = look(alone).go("/jobs")
+    expect(page.locator("time[data-clock=batch]").first).to_have_text("0 s ago")
 
 
 def test_31_ages_go_on_without_an_answer_that_is_new(served, look) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from flask import Flask, Response, g, render_template, request
+from flask import Flask, Response, render_template
 
 from jim.model import State
 from jim.pages.admission import OPEN
-from jim.pages.app import Pages, accepted, answer, as_csv, as_json, require_no_filter
-from jim.pages.live import HTML, TEXT, Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.made import HTML, TEXT, Made, accepted, answer, as_csv, as_json, name_of_page
 from jim.reading.lists import counted
 from jim.reading.site.accounts import Account, Accounts
 
@@ -34,11 +34,10 @@ def page(pages: Pages, accounts: Accounts, fixed: str) -> Response:
     """Show all accounts, or send them as a document."""
     require_no_filter()
     kind = fixed or accepted(("html", "json", "csv"))
-    name = f"accounts {kind} {g.root} {request.full_path}"
-    return answer(pages.renderings.get(name, lambda: _made(accounts, kind)), name)
+    return answer(*pages.cache.page(name_of_page(kind), "", lambda: _made(pages, accounts, kind)))
 
 
-def _made(accounts: Accounts, kind: str) -> Made:
+def _made(pages: Pages, accounts: Accounts, kind: str) -> Made:
     found = accounts.all()
     if kind == "csv":
         states = [state for state in State if state is not State.UNKNOWN]
@@ -50,7 +49,8 @@ def _made(accounts: Accounts, kind: str) -> Made:
     facts = {"accounts": accounts, "found": found, "total": total, "url": lambda name: url(accounts, name)}
     seen = {"site_name": accounts.site.site.name, "now": accounts.now(), "here": "/", "may_control": False}
     body = render_template("accounts.html", **seen, **facts)
-    return Made(body.encode(errors="backslashreplace"), HTML, seen["now"])  # type: ignore[arg-type]
+    mark = f"{found} {pages.marks.minute()}"
+    return Made(body.encode(errors="backslashreplace"), HTML, accounts.now(), mark=mark)
 
 
 def url(accounts: Accounts, name: str) -> str:

@@ -17,7 +17,8 @@ from jim.evidence.transitions import FORCED_FROM
 from jim.model import MOST_PRIORITY, Verb
 from jim.pages.addresses import in_full
 from jim.pages.admission import DOING, require_control
-from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
+from jim.pages.app import DOCUMENT_SECONDS, Pages
+from jim.pages.made import as_json
 from jim.pages.refusals import Refused
 from jim.pages.shown import visible
 from jim.reading.job.effects import Effect, effect, grown, then

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -19,7 +20,8 @@ from jim.jobs import Attempt
 from jim.pages.addresses import in_full
 from jim.pages.admission import require_look
 from jim.pages.app import Pages, require_no_filter
-from jim.pages.live import XML, Made
+from jim.pages.made import XML, Made
+from jim.pages.marks import OFTEN
 from jim.pages.refusals import Refused
 from jim.reading.documents import files
 from jim.reading.documents.files import Found, Part
@@ -39,8 +41,8 @@ CONTINUES = 0x80  # the highest bits of the other bytes of a character in UTF-8
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the pages."""
-    pages.add(app, "/jobs/<G>/<N>/log/<name>", log, "html")
-    pages.add(app, "/jobs/<G>/result", result, "html")
+    pages.add(app, "/jobs/<G>/<N>/log/<name>", log, "html", files=_logs, seconds=OFTEN)
+    pages.add(app, "/jobs/<G>/result", result, "html", seconds=OFTEN)
     for rule, make in (
         ("/jobs/<G>/<N>/output/<path:name>", output),
         ("/jobs/<G>/result/tar", tar),
@@ -86,6 +88,13 @@ def log(pages: Pages, view: View, kind: str, number: int, n: int, name: str) -> 
         **shown,
     }
     return pages.html(view, "log.html", text=text, **facts)
+
+
+def _logs(view: View, number: int, n: int, name: str) -> list[Path]:
+    """Return the logs of this name of the last attempts, one of which the page of a log shows."""
+    require_look()
+    latest = view.store.attempts(number, n=n)[-MOST_ATTEMPTS:]
+    return [found[name] for each in latest if name in (found := files.log_files(view, each))]
 
 
 def _whole_characters(part: Part) -> tuple[int, int, str]:

@@ -11,12 +11,12 @@ from flask import Flask, g, request
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.pages.admission import seen_by
-from jim.pages.app import Pages, as_csv, as_json, require_no_filter
-from jim.pages.lately import SOON_SECONDS, Find
-from jim.pages.live import Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.cache import Find
+from jim.pages.made import Made, as_csv, as_json
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
-from jim.reading import filters, groups, hosts, lists
+from jim.reading import filters, groups, lists
 from jim.reading.documents import json_documents as documents
 from jim.reading.job import history, last_lines
 from jim.reading.job import map as mapping
@@ -36,7 +36,7 @@ COLUMNS = ("id", "state", "attempt", "submission", "host", "started", "witness",
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv", "xml", versioned=True, document=document)
+    pages.add(app, "/jobs/<G>", grid_job, "html", "json", "csv", "xml", document=document)
     pages.add(app, "/jobs/<G>/explain.json", explained, "json")
 
 
@@ -85,13 +85,12 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         whole: dict[str, Any] | None = _whole(view, job.id)
         drawn = mapping.map_of(view, job, asked)
     else:
-        at, whole = pages.lately.get(f"grid job {job.id}", lambda other: _whole(other, job.id))
+        at, whole = pages.cache.answer(f"grid job {job.id}", lambda other: _whole(other, job.id))
         drawn = _map_of_many(pages, view, job, asked)
-    _, slowest = pages.lately.get(f"slowest of {job.id}", _slowest(job.id)) if job.size <= history.MOST else ("", ())
-    _, hosts_known = pages.lately.get("hosts", hosts.all_hosts, SOON_SECONDS)
+    _, slowest = pages.cache.answer(f"slowest of {job.id}", _slowest(job.id)) if job.size <= history.MOST else ("", ())
     return {
         **(whole or UNKNOWN_YET),
-        "holes": {each.name for each in hosts_known or () if each.hole},
+        "holes": {each.name for each in pages.black_holes()},
         "slowest": slowest or (),
         "found_at": at,
         "unknown_yet": whole is None,
@@ -129,7 +128,7 @@ def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters)
     if mapping.is_range(asked, job.size):
         return mapping.map_of(view, job, asked)
     nothing = filters.Filters(lists.LOCAL_JOBS)
-    _, drawn = pages.lately.get(f"map of {job.id}", lambda other: mapping.map_of(other, job, nothing))
+    _, drawn = pages.cache.answer(f"map of {job.id}", lambda other: mapping.map_of(other, job, nothing))
     found: mapping.Map | None = drawn
     return found
 

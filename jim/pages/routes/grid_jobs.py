@@ -13,8 +13,8 @@ from jim.errors import UnknownJob
 from jim.jobs import GridJob
 from jim.model import State
 from jim.pages.admission import seen_of_task
-from jim.pages.app import Pages, as_csv, as_json
-from jim.pages.live import Made
+from jim.pages.app import Pages
+from jim.pages.made import Made, as_csv, as_json
 from jim.pages.shown import address
 from jim.pages.tokens import Role
 from jim.reading import filters, lists
@@ -33,7 +33,7 @@ COLUMNS = ("id", "key", "type", "owner", "step", "status", "herd", "reason", "cr
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs", grid_jobs, "html", "json", "csv", versioned=True)
+    pages.add(app, "/jobs", grid_jobs, "html", "json", "csv")
 
 
 def grid_jobs(pages: Pages, view: View, kind: str) -> Made:

@@ -7,7 +7,7 @@ from flask import Flask, Response
 from jim.errors import JimError
 from jim.pages.admission import OPEN
 from jim.pages.app import Pages
-from jim.pages.live import TEXT
+from jim.pages.made import TEXT
 from jim.reading.site.site_view import health
 
 

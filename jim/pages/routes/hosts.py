@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Flask, g, request
 
-from jim.pages.app import DOCUMENT_SECONDS, Pages, as_csv, as_json, require_no_filter
-from jim.pages.live import Made
+from jim.pages.app import DOCUMENT_SECONDS, Pages, require_no_filter
+from jim.pages.made import Made, as_csv, as_json
 from jim.pages.refusals import Refused
 from jim.reading import filters, hosts
 from jim.reading.view import View
@@ -51,8 +51,8 @@ def _in_templates() -> dict[str, Any]:
 def _found(pages: Pages, name: str, find: Any, kind: str) -> tuple[str, Any]:
     """Return what a thread has found out; a document waits for the answer, a page says that there is none yet."""
     if kind == "html":
-        return pages.lately.get(name, find)
-    at, found = pages.lately.get(name, find, DOCUMENT_SECONDS)
+        return pages.cache.answer(name, find)
+    at, found = pages.cache.answer(name, find, DOCUMENT_SECONDS)
     if not at:
         raise Refused(503, "this is being found out; try again in a while", **{"Retry-After": "10"})
     return at, found

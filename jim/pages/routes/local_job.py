@@ -9,11 +9,12 @@ from typing import Any
 
 from flask import Flask, g
 
+from jim.clock import as_utc
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import State
 from jim.pages.admission import seen_by
-from jim.pages.app import Pages, as_json, require_no_filter
-from jim.pages.live import XML, Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.made import XML, Made, as_json
 from jim.pages.shown import cut
 from jim.pages.tokens import Role
 from jim.reading.before_submission import Wait
@@ -38,7 +39,7 @@ BEING_FOUND_OUT = Wait("this is being found out", "look again in a while")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", versioned=True, files=_logs)
+    pages.add(app, "/jobs/<G>/<N>", local_job, "html", "json", "xml", files=_logs)
     pages.add(app, "/jobs/<G>/<N>/explain.json", explained_local, "json")
 
 
@@ -66,7 +67,7 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         earlier=max(0, len(attempts) - ATTEMPTS),
         printed=_printed(view, attempts),
         running=mine,
-        claim_age=age(view, mine) if mine else None,
+        claim_touched=_touched(view, mine) if mine else "",
         phases=phases(view, job, n),
         published=list(_published(view, local)),
         refused=view.store.refused(number, n),
@@ -76,6 +77,12 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         last=job.size - 1,
         offered=offered(job, (local.state,), local),
     )
+
+
+def _touched(view: View, attempt: Attempt) -> str:
+    """Return when the claim of an attempt was touched; empty if the claim cannot be seen."""
+    claim_age = age(view, attempt)
+    return "" if claim_age is None else as_utc(view.store.clock.epoch() - claim_age)
 
 
 def _logs(view: View, number: int, n: int) -> list[Path]:
@@ -91,7 +98,7 @@ def _waits(pages: Pages, view: View, job: GridJob, local: LocalJob) -> list[Wait
     if job.size <= history.MOST or local.state.final:
         return documents.waits(view, job, local)
     name = f"local job {job.id}.{local.n}"
-    _, found = pages.lately.get(name, lambda other: documents.waits(other, job, local), of_files=True)
+    _, found = pages.cache.answer(name, lambda other: documents.waits(other, job, local), of_files=True)
     return found or [BEING_FOUND_OUT]
 
 

@@ -9,14 +9,13 @@ from typing import Any
 from flask import Flask, g
 
 from jim.jobs import GridJob
-from jim.pages.app import Pages, as_json, require_no_filter
-from jim.pages.lately import SOON_SECONDS
-from jim.pages.live import Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
 from jim.reading import lists
 from jim.reading.filters import Filters
-from jim.reading.hosts import all_hosts, hole_words
+from jim.reading.hosts import hole_words
 from jim.reading.job import history
 from jim.reading.job.names import names_of
 from jim.reading.site.site_view import (
@@ -37,7 +36,7 @@ MOST_HOLES = 10
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/", overview, "html", "json", "xml", versioned=True, document=document)
+    pages.add(app, "/", overview, "html", "json", "xml", document=document)
 
 
 def overview(pages: Pages, view: View, kind: str) -> Made:
@@ -46,9 +45,8 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
     trouble = in_trouble(view, since.isoformat())
     counts, tasks = unfinished_counts(view), _tasks(view, since.isoformat())
-    waits_at, waits = pages.lately.get("what waits", what_waits, of_files=True)
-    _, hosts = pages.lately.get("hosts", all_hosts, SOON_SECONDS)
-    holes = [each for each in hosts or () if each.hole]
+    waits_at, waits = pages.cache.answer("what waits", what_waits, of_files=True)
+    holes = pages.black_holes()
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), folded=True)
     if kind == "json":
         return as_json(

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 
 from jim.errors import BadRequest
 from jim.pages.addresses import TASK_NAME
 from jim.pages.admission import require_look
-from jim.pages.app import DOCUMENT_SECONDS, Pages, accepted, answer, as_csv, as_json
-from jim.pages.live import Made
+from jim.pages.app import DOCUMENT_SECONDS, Pages
+from jim.pages.made import Made, accepted, answer, as_csv, as_json, name_of_page, tag_of
 from jim.pages.routes.files import place, send_xml
 from jim.reading import filters
 from jim.reading.documents import queries
@@ -80,7 +80,7 @@ def query(pages: Pages, kind: str) -> Response:
         return send_xml(unnamed(partial(_write_xml, plan, found)))
     results = tuple(found)
     made = _csv(results) if kind == "csv" else as_json(_document(plan, results, found))
-    return answer(made, f"{g.role} {kind} {request.full_path}")
+    return answer(made, tag_of(name_of_page(kind), made.body))
 
 
 def _page(pages: Pages, given: filters.Filters) -> Response:
@@ -92,7 +92,7 @@ def _page(pages: Pages, given: filters.Filters) -> Response:
             asked, status = Asked(given, wrong=str(error)), 400
     with pages.viewing() as view:
         made = pages.html(view, "query.html", asked=asked, most=ON_A_PAGE.nodes, examples=EXAMPLES)
-    return answer(replace(made, status=status), f"{g.role} {request.full_path}")
+    return answer(replace(made, status=status), tag_of(name_of_page("html"), made.body))
 
 
 def _asked(pages: Pages, given: filters.Filters) -> Asked:

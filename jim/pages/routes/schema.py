@@ -10,8 +10,9 @@ from flask import Flask, Response
 
 from jim.errors import JimError, UnknownJob
 from jim.files import read_regular
-from jim.pages.app import PAGE_SECONDS, Pages, as_json, require_no_filter
-from jim.pages.live import Made
+from jim.pages.app import PAGE_SECONDS, Pages, require_no_filter
+from jim.pages.made import Made, as_json
+from jim.pages.marks import OFTEN
 from jim.reading.documents import grammar
 from jim.reading.view import View
 from jim.request.grammars import all_grammars
@@ -23,7 +24,7 @@ RELAX_NG = "application/relax-ng+xml"  # no registered name exists; browsers off
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page, and the grammar itself."""
-    pages.add(app, "/schema", schema, "html", "json")
+    pages.add(app, "/schema", schema, "html", "json", seconds=OFTEN)
     app.add_url_rule("/schema.rng", "schema.rng", rng)
     app.add_url_rule("/schema/<name>.rng", "own.rng", partial(own_rng, pages))
 
@@ -52,7 +53,7 @@ def _own(pages: Pages, view: View) -> Iterator[Own]:
     files = [str(file) for _, _, file in known]
     faults: dict[str, str] = {}
     if files:
-        _, told = pages.lately.get("grammars", lambda _: _faults(files), PAGE_SECONDS, of_files=True)
+        _, told = pages.cache.answer("grammars", lambda _: _faults(files), PAGE_SECONDS, of_files=True)
         faults = told or {}
     for job_type, namespace, file in known:
         yield Own(job_type, namespace, file.stem, faults.get(str(file), ""))

@@ -8,22 +8,23 @@ from typing import Any
 from flask import Flask
 
 from jim.pages.admission import require_look
-from jim.pages.app import Pages, as_json, require_no_filter
-from jim.pages.live import Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.made import Made, as_json
+from jim.pages.marks import OFTEN
 from jim.reading.site import site_state
 from jim.reading.view import View
 
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/site", site, "html", "json")
+    pages.add(app, "/site", site, "html", "json", seconds=OFTEN)
 
 
 def site(pages: Pages, view: View, kind: str) -> Made:
     """Show the state of the site; it names files of requests."""
     require_look()
     require_no_filter()
-    at, found = pages.lately.get("site", site_state.look_around, of_files=True)
+    at, found = pages.cache.answer("site", site_state.look_around, of_files=True)
     facts = {
         "tested": site_state.report(view, view.site.tested),
         "checked": site_state.report(view, view.site.checked),

@@ -8,13 +8,12 @@ from urllib.parse import urlencode
 from flask import Flask
 
 from jim.pages.admission import require_look, seen_of_task
-from jim.pages.app import Pages, as_json, require_no_filter
-from jim.pages.lately import SOON_SECONDS
-from jim.pages.live import Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.cache import SOON_SECONDS
+from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.reading import filters
 from jim.reading.filters import Filters
-from jim.reading.hosts import all_hosts
 from jim.reading.tasks import facts as task_facts
 from jim.reading.tasks import graph as task_graph
 from jim.reading.tasks import lists as task_lists
@@ -41,7 +40,7 @@ NOTHING_YET: dict[str, Any] = {
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", "xml", name="task", versioned=True, document=document)
+    pages.add(app, "/tasks/<TASK>", task_page, "html", "json", "xml", name="task", document=document)
     pages.add(app, "/tasks/<TASK>/explain.json", explained, "json", name="task_explained")
 
 
@@ -56,7 +55,6 @@ def task_page(pages: Pages, view: View, kind: str, task: str) -> Made:
 
 def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
     shown, others = task_facts.failures(view, task)
-    _, known = pages.lately.get("hosts", all_hosts, 0.0)
     groups = task_lists.groups_page(view, task, Filters(task_lists.GROUPS, (("limit", str(GROUPS_SHOWN)),)))
     return {
         "record": seen_of_task(tasks.record(view, task)),
@@ -68,7 +66,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "failures": shown,
         "others": others,
         **_slow(pages, view, task),
-        "holes": {each.name for each in known or () if each.hole},
+        "holes": {each.name for each in pages.black_holes(0.0)},
         "streams": task_facts.streams(view, task),
         "waves": task_facts.live_waves(view, task),
         "test": task_tests.test_facts(view, task),
@@ -86,7 +84,7 @@ def _slow(pages: Pages, view: View, task: Task) -> dict[str, Any]:
     """Return what needs a read of many rows; of a large task, a thread finds it out."""
     if task.next_piece <= AT_ONCE:
         return {**_counted(view, task), "found_at": ""}
-    at, found = pages.lately.get(f"task {task.id}", lambda other: _counted(other, task), SOON_SECONDS)
+    at, found = pages.cache.answer(f"task {task.id}", lambda other: _counted(other, task), SOON_SECONDS)
     return {**(found or NOTHING_YET), "found_at": at}
 
 

@@ -15,7 +15,8 @@ from jim.errors import LONGEST_REASON, BadRequest
 from jim.model import MOST_PRIORITY
 from jim.pages.addresses import in_full
 from jim.pages.admission import DOING, require_control
-from jim.pages.app import DOCUMENT_SECONDS, Pages, as_json
+from jim.pages.app import DOCUMENT_SECONDS, Pages
+from jim.pages.made import as_json
 from jim.pages.routes.control import AGAIN, NUMBER, OF_FORM, never_kept, numbers, require_own_form
 from jim.pages.shown import visible
 from jim.reading.job.effects import grown

@@ -12,8 +12,8 @@ from jim.clock import as_utc
 from jim.errors import UnknownJob
 from jim.jobs import LocalJob
 from jim.pages.admission import require_look
-from jim.pages.app import Pages, as_csv, as_json, require_no_filter
-from jim.pages.live import Made
+from jim.pages.app import Pages, require_no_filter
+from jim.pages.made import Made, as_csv, as_json
 from jim.pages.tokens import Role
 from jim.reading import filters
 from jim.reading.filters import Filters
@@ -42,12 +42,12 @@ STEPS_SHOWN = 200  # of a story
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the pages."""
-    pages.add(app, "/tasks/<TASK>/groups", groups, "html", "json", "csv", name="task_groups", versioned=True)
-    pages.add(app, "/tasks/<TASK>/items", items, "html", "json", "csv", name="task_items", versioned=True)
-    pages.add(app, "/tasks/<TASK>/items/<ID>", item, "html", "json", name="task_item", versioned=True)
-    pages.add(app, "/tasks/<TASK>/outputs", outputs, "html", "json", "csv", name="task_outputs", versioned=True)
-    pages.add(app, "/tasks/<TASK>/pieces", pieces, "html", "json", "csv", name="task_pieces", versioned=True)
-    pages.add(app, "/tasks/<TASK>/<P>", piece, "html", "json", name="task_piece", versioned=True)
+    pages.add(app, "/tasks/<TASK>/groups", groups, "html", "json", "csv", name="task_groups")
+    pages.add(app, "/tasks/<TASK>/items", items, "html", "json", "csv", name="task_items")
+    pages.add(app, "/tasks/<TASK>/items/<ID>", item, "html", "json", name="task_item")
+    pages.add(app, "/tasks/<TASK>/outputs", outputs, "html", "json", "csv", name="task_outputs")
+    pages.add(app, "/tasks/<TASK>/pieces", pieces, "html", "json", "csv", name="task_pieces")
+    pages.add(app, "/tasks/<TASK>/<P>", piece, "html", "json", name="task_piece")
     pages.add(app, "/tasks/<TASK>/<P>/explain.json", piece_explained, "json", name="task_piece_explained")
 
 

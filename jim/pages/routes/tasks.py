@@ -9,8 +9,8 @@ from typing import Any
 from flask import Flask, g, request
 
 from jim.pages.admission import seen_of_task
-from jim.pages.app import Pages, as_csv, as_json
-from jim.pages.live import Made
+from jim.pages.app import Pages
+from jim.pages.made import Made, as_csv, as_json
 from jim.pages.routes.files import document
 from jim.reading import filters
 from jim.reading.documents.xml_documents import EVERY
@@ -28,9 +28,7 @@ TIMES = ("created", "updated")
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    pages.add(
-        app, "/tasks", tasks, "html", "json", "csv", "xml", versioned=True, document=partial(document, task=EVERY)
-    )
+    pages.add(app, "/tasks", tasks, "html", "json", "csv", "xml", document=partial(document, task=EVERY))
 
 
 def tasks(pages: Pages, view: View, kind: str) -> Made:

@@ -1,41 +1,36 @@
-// Pages work without this: it lets ages tick, replaces what has changed, and finds cells of the map.
+// Pages work without this: it draws ages, replaces what has changed, and finds cells of the map.
 "use strict";
 (() => {
 	const $ = (query, from) => [...(from || document).querySelectorAll(query)], id = (name) => document.getElementById(name);
 	const EVERY = 5000, LONGEST = 60000, LATE = 15;
 	const clock = () => performance.now() / 1000; // nobody can set it
-	let tag = "", heard = clock(), pause = EVERY, refused = "", timer, late;
+	let tag = "", heard = clock(), pause = EVERY, refused = "", timer;
+	const late = id("late");
 	const on = () => localStorage.getItem("jim-live") !== "off";
 
 	// Ages
 	const span = (seconds) => {
-		if (seconds < 10) return Math.max(0, Math.floor(seconds)) + " s";
-		let left = Math.round(seconds);
-		const words = [];
+		let left = Math.max(0, Math.floor(seconds)), words = [];
 		for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]) {
 			if (left >= size || words[0]) words.push(Math.floor(left / size) + " " + unit);
 			left %= size;
 		}
-		return words.slice(0, 2).filter((word) => word[0] !== "0").join(" ");
+		return words.slice(0, 2).filter((word) => word[0] !== "0").join(" ") || "0 s";
 	};
-	const begin = (from) => $("time[data-age]", from).forEach((each) => { each.since = clock() - each.dataset.age; });
+	let ahead = -Infinity; // the clock of the pages against `performance`, in ms
+	const hear = (gap) => { if (gap > ahead || gap < ahead - 1e4) ahead = gap; };
+	const draw = (from) => {
+		if (ahead > 0) $("[data-age]", from).forEach((each) => { each.textContent = span(clock() + (ahead - Date.parse(each.dateTime)) / 1000) + " ago"; });
+	};
 	const tick = () => {
-		for (const each of $("time[data-age]")) if (each.since !== undefined) each.textContent = span(clock() - each.since) + " ago";
+		draw();
 		const silent = (clock() - heard > LATE || /^4/.test(refused)) && on() && !document.hidden;
-		if (silent && !late) {
-			late = document.createElement("p");
-			late.className = "band bad";
-			late.setAttribute("role", "status");
-			document.querySelector(".top").after(late);
-		}
 		if (silent) late.textContent = `Not updated for ${span(clock() - heard)}: the pages ` + (refused ? `answer “${refused}”. Reload to see why.` : "do not answer. Is jim pages still running?");
-		else if (late) late = late.remove();
+		late.hidden = !silent;
 	};
 	const clocks = (headers) => {
-		for (const [name, key] of [["Keeper", "keeper"], ["Batch", "batch"]]) {
-			const age = (Date.parse(headers.get("JIM-Now")) - Date.parse(headers.get(`JIM-${name}-Seen`))) / 1000;
-			if (age >= 0) $(`time[data-clock=${key}]`).forEach((each) => { each.since = clock() - age; });
-		}
+		hear(Date.parse(headers.get("JIM-Now")) - performance.now());
+		$("[data-clock]").forEach((each) => { each.dateTime = headers.get(`JIM-${each.dataset.clock}-Seen`); });
 	};
 
 	// Live: the children of main; of one with a form, the parts inside
@@ -49,8 +44,12 @@
 		return found;
 	};
 	const live = (piece) => $("form,[data-part]", piece)[0] ? $("[data-part]", piece) : [piece];
-	const bare = (part) => part.innerHTML.replace(/ data-age="[^"]*"|>[^<]* ago</g, "");
-	const note = (piece) => { live(piece).forEach((each) => { each.told = bare(each); }); begin(piece); };
+	const bare = (part) => {
+		const copy = part.cloneNode(true);
+		$("[data-clock]", copy).forEach((each) => each.remove());
+		return copy.innerHTML;
+	};
+	const note = (piece) => { live(piece).forEach((each) => { each.told = bare(each); }); draw(piece); };
 	const busy = (part) => {
 		const chosen = getSelection(), at = document.activeElement;
 		return part.contains(at) && /INPUT|SELECT/.test(at.tagName) || !chosen.isCollapsed && part.contains(chosen.anchorNode);
@@ -106,6 +105,8 @@
 		clearTimeout(timer);
 		if (on() && !document.hidden) timer = setTimeout(poll, pause * (0.9 + 0.2 * Math.random()));
 	};
+	const [load] = performance.getEntriesByType("navigation");
+	load?.serverTiming?.forEach((each) => hear(each.duration - load.responseStart));
 	const button = $("#live button")[0];
 	if (button) {
 		const show = () => button.setAttribute("aria-pressed", on());
@@ -120,7 +121,7 @@
 
 	// Open parts are in the address
 	const opened = location.hash && id(location.hash.slice(1));
-	if (opened && opened.tagName === "DETAILS") opened.open = true;
+	if (opened?.tagName === "DETAILS") opened.open = true;
 	document.addEventListener("toggle", ({ target }) => { if (target.id) history.replaceState(null, "", target.open ? "#" + target.id : location.pathname + location.search); }, true);
 
 	// The map
@@ -136,8 +137,8 @@
 		cursor.setAttribute("x", cell % columns * 5);
 		cursor.setAttribute("y", Math.floor(cell / columns) * 5);
 		$("#map svg")[0].classList.add("on");
-		const { n, per, grid, name, root } = facts(), line = id("where");
-		line.textContent = name;
+		const { n, per, grid, name, root } = facts();
+		id("where").textContent = name;
 		clearTimeout(asked);
 		if (per === 1) asked = setTimeout(async () => {
 			const answer = await fetch(`${root}/jobs/${grid}.json?n=${n}`), [found] = answer.ok ? (await answer.json()).local_jobs : [];
@@ -148,7 +149,7 @@
 		const box = $("#map svg")[0].getBoundingClientRect(), { columns, cells } = facts();
 		return Math.floor((event.clientY - box.top) / box.height * Math.ceil(cells / columns)) * columns + Math.floor((event.clientX - box.left) / box.width * columns);
 	};
-	const onMap = (name, act) => document.addEventListener(name, (event) => { if (event.target.closest && event.target.closest("#map")) act(event); });
+	const onMap = (name, act) => document.addEventListener(name, (event) => { if (event.target.closest?.("#map")) act(event); });
 	onMap("click", (event) => { go(at(event)); location.href = facts().where; });
 	onMap("mousemove", (event) => { if (at(event) !== cell) go(at(event)); });
 	onMap("focusin", () => { if (cell < 0) go(0); });

@@ -51,21 +51,28 @@ class Person:
     def __init__(self, ground: Ground, *, logged_in: bool = True, controls: bool = False) -> None:
         self.access = Access(b"key", PORT, uid=1000, peer=lambda *_: 1000, token="f00d", controls=controls)
         self.pages, self.woken = Pages(self.access, look, lambda state: self.woken.append(state)), []  # type: ignore[var-annotated]
-        self.pages.renderings.clock = self._later
+        self.pages.marks.time = self._later
         self.pages.rates.take = lambda _: True  # type: ignore[method-assign]  # tests ask faster than people
         self.app, self.ground, self._now = make_app(self.pages), ground, 0.0
         self.app.jinja_env.bytecode_cache = COMPILED
         self.client = self.app.test_client()
+        self.anew = True  # each page is asked for long after the one before
         if logged_in:
             assert self.get("/jobs?token=f00d").status_code == 303
 
     def _later(self) -> float:
-        """Let each rendering be an old one."""
-        self._now += 10
+        """Let each look be one of another minute."""
+        self._now += 60
         return self._now
+
+    def within_a_minute(self) -> None:
+        """Let the rest be of one minute, so that only what has changed is made anew."""
+        self.pages.marks.time = lambda: 6000.0
 
     def get(self, path: str, **headers: str) -> Any:
         """Ask for a page."""
+        if self.anew:
+            self.pages.renew()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         host = named.pop("Host", f"127.0.0.1:{PORT}")
         answer = self.client.get(path, headers={**named, "Host": host}, environ_overrides=PEER)

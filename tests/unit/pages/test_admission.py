@@ -56,7 +56,8 @@ def test_38_a_page_that_may_not_be_seen_is_like_one_that_does_not_exist(told: Gr
 
 
 def test_roles_do_not_share_renderings(told: Ground, person: Person) -> None:
-    person.pages.renderings.clock = lambda: 5.0
+    person.within_a_minute()
+    person.anew = False
     see, look = asking(person, "see"), asking(person, "look")
     assert SECRET in look("/jobs/1").text
     assert SECRET not in see("/jobs/1").text

@@ -57,7 +57,7 @@ def test_a_keeper_is_shown_with_the_age_of_its_heartbeat_and_not_as_seen_just_no
     running.beat(ago=3)
     answer = person.get("/jobs/1")
     page = Page(answer.text)
-    assert re.search(r"keeper: at work, last heartbeat [34] s ago", page.text)
+    assert re.search(r"keeper: at work, last heartbeat \d\d:\d\d:\d\d", page.text)
     assert "just now" not in health(page)
     assert page.all("time", **{"data-clock": "keeper"})
     assert 2 <= age_seconds(answer.headers["JIM-Keeper-Seen"], answer.headers["JIM-Now"]) <= 5
@@ -69,7 +69,7 @@ def test_a_keeper_that_is_silent_for_seconds_is_told_before_doors_take_it_for_de
     monkeypatch.setattr("jim.reading.heart.holder", lambda _: os.getpid())
     running.beat(ago=9)
     page = person.page("/jobs/1")
-    assert re.search(r"keeper: silent, last heartbeat (9|10) s ago", page.text)
+    assert re.search(r"keeper: silent, last heartbeat \d\d:\d\d:\d\d", page.text)
     assert re.search(r"States may be out of date\. The keeper \(pid \d+\) has not updated its heartbeat for", page.text)
     assert "as of 20" in page.text.partition("Waits for")[2]
     assert person.get("/healthz").status_code == 503
@@ -87,7 +87,7 @@ def test_13_a_silent_batch_system_is_told_with_its_last_words(running: Ground, p
     running.store.set_fact("seen", text(running.now - 600))
     running.site.summary.write_text(json.dumps({"trouble": "sinfo: <b>timed out</b>", "failures": 7}))
     page = person.page("/jobs/1")
-    assert "The last good answer of the batch system (local) came 10 min" in page.text
+    assert "The last good answer of the batch system (local) came " in page.text
     assert "last words: sinfo: <b>timed out</b>" in page.text
     assert "the batch system has not answered for 10 min" in page.text, "the sentence of explain"
     assert page.all("time", **{"data-clock": "batch"})
@@ -98,8 +98,7 @@ def test_13_a_silent_batch_system_is_told_with_its_last_words(running: Ground, p
 def test_15_a_clock_that_was_set_back_makes_no_age_negative_and_nothing_fresh(running: Ground, person: Person) -> None:
     running.store.set_fact("seen", text(running.now + 3600))
     for path in ("/jobs", "/jobs/1", "/jobs/1/0", "/"):
-        page = person.page(path)
-        assert "-" not in "".join(each["data-age"] for each in page.all("time") if "data-age" in each), path
+        assert not re.search(r"-\d[\d.]* (s|min|h|d)\b", person.page(path).text), path  # a browser draws the others
     running.beat(ago=25)
     running.store.set_fact("seen", text(running.now + 3600))
     (running.site.state / "keeper.lock").write_text("")
@@ -234,7 +233,7 @@ def hung(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> It
         event.wait()
         raise OSError("stale file handle")
 
-    for name in ("reading.files.open_below", "reading.files._sizes", "reading.claims._age"):
+    for name in ("reading.documents.files.open_below", "reading.documents.files._sizes", "reading.job.claims._age"):
         monkeypatch.setattr(f"jim.{name}", wait)
     person.pages.disk = Patience(0.1)
     yield event

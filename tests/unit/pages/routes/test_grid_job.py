@@ -182,7 +182,7 @@ def test_every_page_says_of_when_it_is_and_who_said_so(ground: Ground, person: P
     for path in ("/", "/jobs", "/jobs/1", "/jobs/1/0"):
         page = person.page(path)
         assert len(page.all("h1")) == 1, path
-        assert page.all("time", **{"data-clock": "page"})
+        assert f"as of {page.all('time')[0]['datetime'][11:19]} UTC" in page.text
         assert page.all("time", **{"data-clock": "keeper"})
         assert page.all("time", **{"data-clock": "batch"})
         for each in page.all("time"):

@@ -11,6 +11,7 @@ import pytest
 from jim.evidence.avoiding import FACT, Avoided, to_store
 from jim.evidence.hosts import BlackHole
 from jim.model import Kind, Reason, State, Witness
+from tests.unit.localbatch.place import until
 from tests.unit.pages.browser import Person
 from tests.unit.pages.grounds import Ground, eaten, ended
 
@@ -51,13 +52,15 @@ def test_a_black_hole_is_told_with_its_evidence_wherever_it_matters(busy: Ground
     assert words in row[-1]
     assert "6 × exit 127, as of a program that is not found" in row[-1]
     assert f"A black hole. {words}." in person.page("/hosts/wn099").text
-    assert f"wn099: {words}." in " ".join(person.page("/").text.split()).replace("wn099 :", "wn099:")
+    until(lambda: f"wn099: {words}." in person.page("/").text.replace("wn099 :", "wn099:"))
     assert person.json("/index.json")["black_holes"] == ["wn099"]
     told = next(row for row in person.page("/jobs/3").rows if "wn099" in row[-1])
     assert "black hole" in told[-1]
 
 
 def test_the_first_look_at_the_overview_shows_a_black_hole(busy: Ground, person: Person) -> None:
+    answer = person.pages.cache.answer
+    person.pages.cache.answer = lambda name, find, *_, **more: answer(name, find, 10.0, **more)  # type: ignore[method-assign]
     assert person.page("/").all("section", **{"data-part": "holes"})
 
 
@@ -138,7 +141,7 @@ def test_no_host_is_known_before_anything_has_started(ground: Ground, person: Pe
 
 
 def test_what_is_not_found_out_yet_is_told_so(busy: Ground, person: Person) -> None:
-    person.pages.lately.get = lambda *_: ("", None)  # type: ignore[method-assign]
+    person.pages.cache.answer = lambda *_: ("", None)  # type: ignore[method-assign]
     assert "Look again in a while" in person.page("/hosts").text
     assert "Look again in a while" in person.page("/hosts/wn013").text
     assert person.get("/hosts.json").status_code == person.get("/hosts/wn013.csv").status_code == 503

@@ -245,9 +245,9 @@ LIVE = (
 
 
 def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reader: Person, monkeypatch) -> None:
-    monkeypatch.setattr("jim.pages.live.this_minute", lambda: 100)
+    reader.within_a_minute()
     at = [1000.0]
-    monkeypatch.setattr(reader.pages.watch, "clock", lambda: at[0])
+    monkeypatch.setattr(reader.pages.marks, "clock", lambda: at[0])
     for path in LIVE:
         reader.get(path)  # what a thread finds out is found out
     at[0] += 10
@@ -268,10 +268,10 @@ def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reade
         lambda: store.add_items(task, [NewItem("run9_x", "9")]),
     )
     for number, change in enumerate(changes):
-        before = reader.pages.watch.at(None).mark
+        before = reader.pages.marks.of(None).mark
         change()
         at[0] += 10
-        assert reader.pages.watch.at(None).mark != before, number
+        assert reader.pages.marks.of(None).mark != before, number
     assert reader.get("/tasks/files", If_None_Match=tags["/tasks/files"]).status_code == 200
 
 
