@@ -89,7 +89,7 @@ def line_of(view: View, task: Task) -> str:
 
 def _waits_for(task: Task) -> str:
     """Return what a task waits for of which nothing is on the way yet, in words that stay the same meanwhile."""
-    upstream = dict.fromkeys(plain(each["task"]) for each in task.spec["source"] if each["kind"] == "task")
+    upstream = dict.fromkeys(plain(each.task) for each in task.spec.connectors)
     if upstream:
         return f"waits for what {' and '.join(upstream)} {'brings' if len(upstream) == 1 else 'bring'}"
     return "waits for its first piece"

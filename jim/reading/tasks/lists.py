@@ -94,7 +94,7 @@ def _fits(view: View, asked: Filters) -> Callable[[Task], bool]:
     is_open = asked.one("open")
 
     def fits(task: Task) -> bool:
-        text = f"{task.name} {task.spec['summary'] if words else ''} {task.reason}".casefold()
+        text = f"{task.name} {task.spec.summary if words else ''} {task.reason}".casefold()
         good = (not states or task.state in states) and all(word in text for word in words)
         if good and asked.of("failed"):
             good = bool(counts.get(task.id, {}).get("pieces", {}).get(PieceState.FAILED))
@@ -142,7 +142,7 @@ def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:
     if asked.of("after"):
         p, stream, k = asked.one("after").split(",")
         wanted = wanted._replace(after=(int(p), stream, int(k)))
-    names = asked.of("output") or tuple(each["name"] for each in task.streams)
+    names = asked.of("output") or tuple(each.name for each in task.spec.outputs)
     count = sum(_tallied(view, task, f"output {each}", asked) for each in names)
     found = view.store.outputs_page(task.id, wanted, limit + 1) if count else []
     last = found[limit - 1] if len(found) > limit else None

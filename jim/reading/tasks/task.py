@@ -82,7 +82,7 @@ def _record(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> di
     why, hinders = task.reason, hindered[0]["words"] if hindered else ""
     return {
         "name": task.name,
-        "summary": spec["summary"],
+        "summary": spec.summary,
         "state": task.state.value,
         "outcome": task.outcome,
         "reason": hinders or why if task.state is TaskState.RUNNING else why or hinders,
@@ -91,8 +91,8 @@ def _record(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> di
         "items": dict(found.items),
         "pieces": dict(found.pieces),
         "pieces_in_all": pieces_of(view, task, found),
-        "campaigns": spec["split"]["splitter"] is None,
-        "outputs": {each["name"]: outputs(view, task, each["name"]) for each in spec.get("output", ())},
+        "campaigns": spec.makes_events,
+        "outputs": {each.name: outputs(view, task, each.name) for each in spec.outputs},
         "on_the_way": found.pieces.get(PieceState.SENT, 0),
         "queued": found.queued,
         "throttle": dict(task.throttle),
@@ -100,7 +100,7 @@ def _record(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> di
         "eta_of": {"left": eta.left, "completed_last_hour": eta.last_hour} if eta else None,
         "priority": task.priority,
         "tests": task.tests,
-        "tested": bool(task.tested) and task.tested == spec["to_test"],
+        "tested": bool(task.tested) and task.tested == spec.to_test,
         "created": task.created,
         "updated": task.updated,
         "owner": task.owner,
@@ -117,7 +117,7 @@ def in_detail(view: View, task: Task) -> dict[str, Any]:
             "spreads": [each._asdict() for each in spreads(view, task)],
             "fixes": fixes(view, task.id),
             "avoided_hosts": sorted(avoided_now(view)),
-            "file": task.spec["file"],
+            "file": task.spec.file,
             "file_differs": file_differs(task),
             "sources": [each._asdict() for each in sources(view, task)],
             "groups": groups(view, task),
@@ -170,8 +170,8 @@ def local_job_of(view: View, piece: PieceRow) -> str:
 def file_differs(task: Task) -> bool:
     """Tell whether the task file is no longer what runs; a file that cannot be read differs not."""
     with suppress(OSError, ValueError, JimError):
-        text = read_regular(resolved(Path(task.spec["file"])), LONGEST_TASK_FILE)
-        return hashlib.sha256(text).hexdigest() != str(task.spec["file_sha256"])
+        text = read_regular(resolved(Path(task.spec.file)), LONGEST_TASK_FILE)
+        return hashlib.sha256(text).hexdigest() != task.spec.file_sha256
     return False
 
 

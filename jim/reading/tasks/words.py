@@ -87,8 +87,7 @@ def source_in_words(told: Mapping[str, Any]) -> str:
     looked = f", looked at {told['looked']}" if told["looked"] else ", not looked at yet"
     state = f"closed since {told['closed']}" if told["closed"] else "open"
     noun = noun_of_items(campaigns=told["kind"] == "events")
-    new = "" if told["new"] is None else f"{how_many(told['new'], noun)}, "
-    words = f"{told['what']}: {new}{state}{looked}"
+    words = f"{told['what']}: {how_many(told['new'], noun)}, {state}{looked}"
     if told["unstable"]:
         words += f"; {how_many(told['unstable'], 'file')} not taken{'' if told['closed'] else ' yet'}"
     if told["reason"]:

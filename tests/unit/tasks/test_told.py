@@ -193,8 +193,6 @@ def test_what_each_source_has_brought_is_counted(chain):
         name: [each.new for each in sources(view_of(chain), chain.task(name))] for name in ("gen", "reco", "merge")
     }
     assert found == {"gen": [2], "reco": [10], "merge": [2]}
-    chain.store.db.execute("DELETE FROM task_tally WHERE what LIKE 'source %'")  # as in a task of an older version
-    assert [each.new for each in sources(view_of(chain), chain.task("gen"))] == [None]
 
 
 def test_a_file_that_was_lost_before_it_was_stored_is_to_be_put_back(chain):

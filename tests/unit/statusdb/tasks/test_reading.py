@@ -10,9 +10,10 @@ from jim.clock import Clock
 from jim.errors import UnknownJob
 from jim.statusdb import empty_store
 from jim.statusdb.task_rows import Ended, ItemState, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
+from jim.statusdb.task_spec import SourceSpec, Spec
 from tests.unit.statusdb.grounds import GROUNDS
 
-SPEC = {"source": [{"kind": "list"}], "to_test": "abc", "priority": 3}
+SPEC = Spec(sources=(SourceSpec("list"),), to_test="abc", priority=3)
 
 
 @pytest.fixture(params=GROUNDS)
@@ -23,7 +24,7 @@ def store(request, tmp_path):
 
 
 def add(store, name="t", digest="d1", **spec):
-    return store.add_task(name, "f00d", "me", SPEC | spec, digest, {"at_once": 5}, "me, by hand")
+    return store.add_task(name, "f00d", "me", SPEC._replace(**spec), digest, {"at_once": 5}, "me, by hand")
 
 
 def planned(store, *pieces):
