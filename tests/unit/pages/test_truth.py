@@ -234,7 +234,7 @@ def hung(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> It
         event.wait()
         raise OSError("stale file handle")
 
-    for name in ("reading.files.open_below", "reading.files._sizes", "reading.claims._age"):
+    for name in ("reading.documents.files.open_below", "reading.documents.files._sizes", "reading.job.claims._age"):
         monkeypatch.setattr(f"jim.{name}", wait)
     person.pages.disk = Patience(0.1)
     yield event
