@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-CACHED = 512  # tasks
+CACHED = 2_000  # tasks
 KEYS = {"sources": "source", "outputs": "output", "without": "not", "named": "as"}  # where a record has another word
 OF_KIND = {  # the words that a source of a kind may have
     "events": ("events", "first_event", "campaigns", "events_per_piece"),
@@ -52,8 +52,9 @@ class SourceSpec(NamedTuple):
 
     def to_record(self) -> dict[str, Any]:
         """Return the words that a source of its kind has."""
-        fields = ("kind", *(_FIELDS.get(word, word) for word in OF_KIND[self.kind]), *(("why",) if self.why else ()))
-        return _record(self, fields)
+        words = _words(self._fields)
+        fields = [words[word] for word in OF_KIND[self.kind]]
+        return _record(self, ["kind", *fields, *(["why"] if self.why else [])])
 
     @property
     def place(self) -> str | tuple[str, ...]:
@@ -87,11 +88,11 @@ class Test(NamedTuple):
 class Release(NamedTuple):
     """How many pieces are on the way."""
 
-    at_once: int = 0
-    first: int = 0
-    probe_seconds: float = 0
-    queued: int = 0
-    every_seconds: float = 0
+    at_once: int
+    first: int
+    probe_seconds: float
+    queued: int
+    every_seconds: float
 
 
 class OutputSpec(NamedTuple):
@@ -114,15 +115,15 @@ class OutputSpec(NamedTuple):
 class Spec(NamedTuple):
     """A checked task of a task file."""
 
-    name: str = ""
-    summary: str = ""
-    request: Mapping[str, Any] = {}
-    sources: tuple[SourceSpec, ...] = ()
-    split: Split = Split()
-    test: Test = Test()
-    release: Release = Release()
-    priority: int = 0
-    analyser: str = ""
+    name: str
+    summary: str
+    request: Mapping[str, Any]
+    sources: tuple[SourceSpec, ...]
+    split: Split
+    test: Test
+    release: Release
+    priority: int
+    analyser: str
     outputs: tuple[OutputSpec, ...] = ()
     file: str = ""
     file_sha256: str = ""
@@ -130,14 +131,14 @@ class Spec(NamedTuple):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Spec:
-        """Read a task."""
+        """Read a task. What lacks a part, as only a person's hand can write it, raises KeyError or TypeError."""
         facts = _facts(cls._fields, record)
-        facts["sources"] = tuple(map(SourceSpec.from_record, facts.get("sources", ())))
+        facts["sources"] = tuple(map(SourceSpec.from_record, facts["sources"]))
         facts["outputs"] = tuple(map(OutputSpec.from_record, facts.get("outputs", ())))
-        facts["split"] = Split(**_facts(Split._fields, facts.get("split", {})))
-        test = Test(**_facts(Test._fields, facts.get("test", {})))
+        facts["split"] = Split(**_facts(Split._fields, facts["split"]))
+        test = Test(**_facts(Test._fields, facts["test"]))
         facts["test"] = test._replace(check=tuple(test.check))
-        facts["release"] = Release(**_facts(Release._fields, facts.get("release", {})))
+        facts["release"] = Release(**_facts(Release._fields, facts["release"]))
         return cls(**facts)
 
     def to_record(self) -> dict[str, Any]:
@@ -169,13 +170,16 @@ class Spec(NamedTuple):
         return any(each.store for each in self.outputs if each.name == output)
 
 
-_FIELDS = {key: name for name, key in KEYS.items() if name in SourceSpec._fields}  # of a source, by its words
+@cache
+def _words(fields: tuple[str, ...]) -> Mapping[str, str]:
+    """Return fields by the words that a record has for them."""
+    return {KEYS.get(name, name): name for name in fields}
 
 
-def _facts(fields: Iterable[str], record: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(fields: tuple[str, ...], record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record says of some fields; null is as good as nothing."""
-    facts = {name: record.get(KEYS.get(name, name)) for name in fields}
-    return {name: value for name, value in facts.items() if value is not None}
+    words = _words(fields)
+    return {words[word]: value for word, value in record.items() if word in words and value is not None}
 
 
 def _record(value: NamedTuple, fields: Iterable[str]) -> dict[str, Any]:
