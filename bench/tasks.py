@@ -283,7 +283,7 @@ def million(items: int, running: int, seconds: float) -> Iterator[Figure]:
         _make_idle(place, running, items)
         view = View(Site(place.state), open_store(place.state, Clock()), Clock())
         with closing(view.store):
-            times = [_seconds(lambda: reading.records(view, view.store.tasks())) for _ in range(5)]
+            times = [_seconds(lambda: reading.seen(view, view.store.tasks())) for _ in range(5)]
         many = _cpu_of_idle(place, seconds)
     yield Figure(f"jim task status, {items:,} items", median(times) * 1000, "ms", 150, f"{running} tasks, from tallies")
     note = f"{many * 1000:.2f} ms/s ÷ {few * 1000:.2f} ms/s"

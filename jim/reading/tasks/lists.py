@@ -8,7 +8,8 @@ from typing import Any
 from jim.errors import BadRequest
 from jim.reading.filters import Filter, Filters
 from jim.reading.lists import COUNTED, LIMIT, PAGE, Page
-from jim.reading.tasks.task import records
+from jim.reading.tasks.records import TaskSeen
+from jim.reading.tasks.task import seen
 from jim.reading.view import View
 from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
 from jim.statusdb.task_rows import ItemState, Output, OutputState, PieceState, Task, TaskState
@@ -54,8 +55,8 @@ GROUPS = {
 }
 
 
-def tasks_page(view: View, asked: Filters) -> Page[dict[str, Any]]:
-    """Return a page of tasks, as programs get them."""
+def tasks_page(view: View, asked: Filters) -> Page[TaskSeen]:
+    """Return a page of tasks."""
     place, backwards = _order(asked.one("sort", "created"))
     fit = _fits(view, asked)
     found = sorted(filter(fit, view.store.tasks()), key=place, reverse=backwards)
@@ -69,7 +70,7 @@ def tasks_page(view: View, asked: Filters) -> Page[dict[str, Any]]:
         count = len(found)
     limit = int(asked.one("limit", str(PAGE)))
     last = ",".join(map(str, place(found[limit - 1]))) if len(found) > limit else ""
-    return Page(records(view, found[:limit]), last, count)
+    return Page(seen(view, found[:limit]), last, count)
 
 
 def _order(sort: str) -> tuple[Callable[[Task], tuple[Any, ...]], bool]:

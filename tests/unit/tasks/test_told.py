@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -223,7 +224,7 @@ def test_of_many_waves_the_first_are_told(ground):
 
 @pytest.mark.parametrize(("seconds", "words"), [(None, "-"), (5, "1 min"), (100, "2 min"), (7_000, "1 h 57 min")])
 def test_what_is_left_is_told_in_minutes(seconds, words):
-    assert task_words.eta_in_words({"eta_seconds": seconds}) == words
+    assert task_words.eta_in_words(SimpleNamespace(eta_seconds=seconds)) == words
 
 
 def test_a_limit_of_zero_is_told_in_the_journal(ground):
@@ -251,5 +252,4 @@ def test_how_attempts_end_is_told_while_there_are_some_to_come(ground):
 
 
 def throttle_of(ground: Ground) -> str:
-    told = {"state": ground.task().state.value, "throttle": ground.task().throttle}
-    return task_words.throttle_in_words(told)
+    return task_words.throttle_in_words(ground.task())
