@@ -21,7 +21,6 @@ from jim.statusdb.task_rows import ItemState, PieceState
 
 COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")
 MOST_DRAWN = 40  # fed tasks; of more, `jim task graph` makes a picture
-FED = '"kind": "task"'  # in the text of a task that another one feeds
 TIMES = ("created", "updated")
 
 
@@ -46,7 +45,7 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
         return as_json(
             {"tasks": [each.to_record() for each in page.rows], "next": following or None, "shown_of": page.shown_of}
         )
-    fed = [each.name for each in view.store.tasks() if FED in each.spec_text]
+    fed = [each.name for each in view.store.tasks() if each.spec.connectors]
     graph = task_graph.graph(view, fed) if 0 < len(fed) <= MOST_DRAWN else None
     facts = {"asked": asked, "page": page, "after": after, "told": task_words, "graph": graph}
     return pages.html(view, "tasks.html", **facts)
