@@ -16,13 +16,13 @@ from jim.reading.documents.json_documents import NOTHING
 from jim.reading.quantities import ago, counted, how_many, size_of
 from jim.reading.tasks import task as reading
 from jim.reading.tasks import words as task_words
-from jim.reading.tasks.attempts import used_in_words
+from jim.reading.tasks.attempts import AttemptSeen, used_in_words
 from jim.reading.tasks.facts import SourceSeen
 from jim.reading.tasks.records import GroupCounts, TaskInDetail, TaskSeen
 from jim.reading.tasks.tests import TestFacts
 from jim.reading.tasks.waits import of_piece, waits
 from jim.reading.view import View, add_json, look
-from jim.statusdb.task_rows import Item, ItemState, PieceState, Task, Wave, WaveState
+from jim.statusdb.task_rows import Item, ItemState, Output, PieceState, Task, Wave, WaveState
 
 LIVE_WAVES = (WaveState.INTENDED, WaveState.HANDED_IN)
 SHORT = {"seconds per event": "per event"}
@@ -218,45 +218,45 @@ def _wave(wave: Wave) -> tuple[object, ...]:
 
 
 def _show_piece(view: View, name: str, *, as_json: bool) -> int:
-    _, piece = reading.piece_named(view, name)
-    told = reading.piece_record(view, piece)
+    _, row = reading.piece_named(view, name)
+    piece = reading.piece_in_detail(view, row)
     if as_json:
-        say_json(told)
+        say_json(piece.to_record())
         return 0
-    missing = told["missing"] if told["state"] == PieceState.WAITING else 0
+    missing = piece.missing if piece.state is PieceState.WAITING else 0
     facts(
         [
             ("piece", name),
-            ("state", with_more(told["state"], told["reason"])),
-            ("group", plain(told["group"])),
-            ("planned", local_time(told["planned"])),
-            ("wave", f"{name.partition('/')[0]}:{told['wave']}" if told["wave"] else ""),
-            ("local job", told["local_job"] or "none yet"),
+            ("state", with_more(piece.state, piece.reason)),
+            ("group", plain(piece.group)),
+            ("planned", local_time(piece.planned)),
+            ("wave", f"{name.partition('/')[0]}:{piece.wave}" if piece.wave else ""),
+            ("local job", piece.local_job or "none yet"),
             ("promises", f"{how_many(missing, 'item')} not there yet" if missing else ""),
-            ("changes", changes_in_words(told["changes"])),
-            *((f"fix {number}", changes_in_words(changes)) for number, changes in told["fixes"].items()),
+            ("changes", changes_in_words(piece.changes)),
+            *((f"fix {number}", changes_in_words(changes)) for number, changes in piece.fixes.items()),
         ]
     )
-    if told["attempts"]:
+    if piece.attempts:
         say()
-        table(ATTEMPTS, map(_attempt, told["attempts"]))
+        table(ATTEMPTS, map(_attempt, piece.attempts))
     say()
-    table(("item", "part"), ((plain(each["item"]), task_words.part_in_words(each)) for each in told["items"]))
-    if told["outputs"]:
+    table(("item", "part"), ((plain(each.name), task_words.part_in_words(each.part)) for each in piece.items))
+    if piece.outputs:
         say()
-        table(("output", "state", "fix", "bytes", "file"), map(_output, told["outputs"]))
+        table(("output", "state", "fix", "bytes", "file"), map(_output, piece.outputs))
     return 0
 
 
-def _output(told: Mapping[str, Any]) -> tuple[object, ...]:
-    size = f"{told['bytes']:,}" if told["place"] else ""
-    return told["output"], with_more(told["state"], told["reason"]), told["fix"] or "", size, plain(told["place"])
+def _output(output: Output) -> tuple[object, ...]:
+    size = f"{output.bytes:,}" if output.place else ""
+    return output.stream, with_more(output.state, output.reason), output.fix or "", size, plain(output.place)
 
 
-def _attempt(told: Mapping[str, Any]) -> tuple[object, ...]:
-    asked = changes_in_words(told["asked"])
-    known = told["local_job"], told["attempt"], told["verdict"] or "none yet", plain(told["host"])
-    return (*known, local_time(told["started"]), used_in_words(told), asked, plain(told["reason"]))
+def _attempt(attempt: AttemptSeen) -> tuple[object, ...]:
+    asked = changes_in_words(attempt.asked)
+    known = attempt.local_job, attempt.attempt, attempt.verdict or "none yet", plain(attempt.host)
+    return (*known, local_time(attempt.started), used_in_words(attempt), asked, plain(attempt.reason))
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jim.reading.job.history import Spread
+from jim.reading.tasks.attempts import AttemptSeen
 from jim.reading.tasks.facts import SourceSeen, Sums
 from jim.reading.tasks.hindrances import Hindrance
 from jim.reading.tasks.pace import Eta
 from jim.reading.tasks.tests import TestFacts
-from jim.statusdb.task_rows import TaskLine, TaskState, Wave
+from jim.statusdb.task_rows import Output, Part, PieceState, TaskLine, TaskState, Wave
 
 
 class TaskSeen(NamedTuple):
@@ -100,6 +101,53 @@ class TaskInDetail(NamedTuple):
         lists |= {"groups": [each.to_record() for each in self.groups], "waves": list(map(_wave, self.waves))}
         own = {name: value for name, value in self._asdict().items() if name not in ("task", "sums")}
         return self.task.to_record() | self.sums._asdict() | own | {"test": _test(self.test), **lists}
+
+
+class ItemPart(NamedTuple):
+    """An item of a piece, and the part of it that the piece may process."""
+
+    name: str
+    part: Part
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it for programs."""
+        limits = {name: value for name, value in self.part._asdict().items() if value is not None}
+        return {**limits, "item": self.name, "id": self.part.item}
+
+
+class PieceInDetail(NamedTuple):
+    """A piece of a task, with its items and attempts, and what it promises or has brought."""
+
+    piece: int
+    group: str
+    state: PieceState
+    wave: int  # 0: it is in none
+    local_job: str  # empty: it is in no grid job
+    planned: str
+    missing: int  # items that are only promised
+    attempts_before: int  # in earlier waves
+    attempts: Sequence[AttemptSeen]
+    seconds: float | None  # that its completed attempt took
+    fixes: Mapping[str, Mapping[str, Any]]
+    changes: Mapping[str, Any]  # of attributes, for this piece alone
+    reason: str
+    items: Sequence[ItemPart]
+    outputs: Sequence[Output]
+
+    def to_record(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return self._asdict() | {
+            "state": self.state.value,
+            "attempts": [each._asdict() for each in self.attempts],
+            "items": [each.to_record() for each in self.items],
+            "outputs": [_output(each) for each in self.outputs],
+        }
+
+
+def _output(output: Output) -> dict[str, Any]:
+    kept = ("name", "place", "sha256", "bytes", "fix", "reason")
+    own = {name: getattr(output, name) for name in kept}
+    return {"output": output.stream, "k": output.k, "state": output.state.value, **own, "record": output.record}
 
 
 def _test(test: TestFacts) -> dict[str, Any]:

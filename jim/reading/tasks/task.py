@@ -18,11 +18,11 @@ from jim.reading.tasks.attempts import attempts
 from jim.reading.tasks.facts import Failure, failures, sources, sums
 from jim.reading.tasks.hindrances import hindrances, without_room
 from jim.reading.tasks.pace import Eta, etas, spreads, unplanned
-from jim.reading.tasks.records import FailureSeen, GroupCounts, TaskInDetail, TaskSeen
+from jim.reading.tasks.records import FailureSeen, GroupCounts, ItemPart, PieceInDetail, TaskInDetail, TaskSeen
 from jim.reading.tasks.tests import test_facts
 from jim.reading.tasks.words import planned
 from jim.reading.view import View
-from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, TaskState, Wave
+from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task, TaskState, Wave
 from jim.tasks.effects import fix_of
 
 AT_ONCE = 1000  # items
@@ -184,29 +184,27 @@ def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:
     return task, piece
 
 
-def piece_record(view: View, piece: PieceRow) -> dict[str, Any]:
-    """Return a piece with its items, for programs."""
+def piece_in_detail(view: View, piece: PieceRow) -> PieceInDetail:
+    """Return a piece with its items and attempts."""
     parts = view.store.parts_of(piece.task, piece.p)
     known = view.store.items(piece.task, {each.item for each in parts})
-    masks = [{name: value for name, value in part._asdict().items() if value is not None} for part in parts]
-    told = [mask | {"item": known[part.item].name, "id": part.item} for mask, part in zip(masks, parts, strict=True)]
-    return {
-        "piece": piece.p,
-        "group": piece.grp,
-        "state": piece.state.value,
-        "wave": piece.wave,
-        "local_job": local_job_of(view, piece),
-        "planned": as_utc(piece.planned),
-        "missing": piece.missing,
-        "attempts_before": piece.attempts,
-        "attempts": [each._asdict() for each in attempts(view, piece)],
-        "seconds": piece.seconds or None,
-        "fixes": fixes(view, piece.task, _fix_of(view, piece)),
-        "changes": piece.record.get("changes", {}),
-        "reason": piece.reason,
-        "items": told,
-        "outputs": [_output(each) for each in view.store.outputs_of(piece.task, piece.p)],
-    }
+    return PieceInDetail(
+        piece=piece.p,
+        group=piece.grp,
+        state=piece.state,
+        wave=piece.wave,
+        local_job=local_job_of(view, piece),
+        planned=as_utc(piece.planned),
+        missing=piece.missing,
+        attempts_before=piece.attempts,
+        attempts=attempts(view, piece),
+        seconds=piece.seconds or None,
+        fixes=fixes(view, piece.task, _fix_of(view, piece)),
+        changes=piece.record.get("changes", {}),
+        reason=piece.reason,
+        items=[ItemPart(known[each.item].name, each) for each in parts],
+        outputs=view.store.outputs_of(piece.task, piece.p),
+    )
 
 
 def fixes(view: View, task: int, upto: int | None = None) -> dict[str, dict[str, Any]]:
@@ -218,13 +216,6 @@ def _fix_of(view: View, piece: PieceRow) -> int:
     """Return the last fix that the attempts at a piece have; 0: none."""
     wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
     return fix_of(view.store, wave, piece.n) if wave else 0
-
-
-def _output(output: Output) -> dict[str, Any]:
-    """Return what a piece has promised or brought, for programs."""
-    kept = ("name", "place", "sha256", "bytes", "fix", "reason")
-    told = {name: getattr(output, name) for name in kept}
-    return {"output": output.stream, "k": output.k, "state": output.state.value, **told, "record": output.record}
 
 
 def age(view: View, then: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from jim.reading.job.history import Spread
 from jim.reading.quantities import counted, how_many, number, span
 from jim.reading.tasks.facts import SourceSeen, Sums
 from jim.reading.tasks.records import TaskSeen
-from jim.statusdb.task_rows import PieceState, TaskState
+from jim.statusdb.task_rows import Part, PieceState, TaskState
 from jim.tasks.throttle import in_words, read, size_in_words
 
 ASIDE = ("available", "late", "gone", "left out", "dropped")  # states of items that nothing works on
@@ -64,12 +63,12 @@ def eta_in_words(task: TaskSeen) -> str:
     return NO_ETA if task.eta_seconds is None else span(max(1, round(task.eta_seconds / 60)) * 60)
 
 
-def part_in_words(told: Mapping[str, Any]) -> str:
+def part_in_words(part: Part) -> str:
     """Return the part of an item that a piece has."""
-    run = f"run {told['run']}, " if "run" in told else ""
-    if "first_event" in told:
-        return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
-    return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
+    run = f"run {part.run}, " if part.run is not None else ""
+    if part.first_event is not None:
+        return f"{run}events {part.first_event:,} to {part.last_event:,}"
+    return f"{run}lumis {part.first_lumi:,} to {part.last_lumi:,}" if part.first_lumi is not None else "all of it"
 
 
 def spread_in_words(spread: Spread) -> str:
