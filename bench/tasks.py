@@ -31,6 +31,7 @@ from jim.site.file import Site, make_state
 from jim.statusdb import open_store
 from jim.statusdb.sqlite import Store
 from jim.statusdb.task_rows import ItemState, NewItem, PieceState, TaskState, WaveState
+from jim.statusdb.task_spec import SourceSpec
 from jim.tasks import wishes
 from jim.tasks.file import creating
 from jim.tasks.moves import Tasks
@@ -233,8 +234,7 @@ def _make_idle(place: Place, running: int, finished: int = 0) -> None:
     site = Site(place.state)
     with closing(open_store(place.state, Clock(), write=True)) as store:
         for n in range(running):
-            source = {"kind": "list", "list": f"{place.directory}/empty", "every_seconds": 30, "group": ""}
-            _add_task(store, f"t{n}", source)
+            _add_task(store, f"t{n}", SourceSpec("list", list=f"{place.directory}/empty", every_seconds=30))
         for first in range(0, finished, STORED_AT_ONCE):
             upto = min(first + STORED_AT_ONCE, finished)
             store.add_items(1, [NewItem(f"/d/{n:07}") for n in range(first, upto)], ItemState.COMPLETED)
@@ -244,7 +244,7 @@ def _make_idle(place: Place, running: int, finished: int = 0) -> None:
     make_state(site)
 
 
-def _add_task(store: Store, name: str, source: dict[str, object]) -> None:
+def _add_task(store: Store, name: str, source: SourceSpec) -> None:
     """Store a task that runs, without a task file."""
     file = Path(store.file.parent.parent) / "t.toml"
     file.write_text(text_of(name, '{ list = "empty" }'))
@@ -252,8 +252,9 @@ def _add_task(store: Store, name: str, source: dict[str, object]) -> None:
     from jim.tasks.file import reading as task_file
 
     (spec,) = task_file.read(file, Site(store.file.parent))
-    spec = {**spec, "source": [{**spec["source"][0], **source}], "to_test": "", "file_sha256": ""}
-    number = store.add_task(name, name, "bench", spec, name, {"at_once": 10, "queued": 10, "first": 5}, "bench")
+    number = store.add_task(
+        name, name, "bench", spec._replace(sources=(source,)), name, {"at_once": 10, "queued": 10, "first": 5}, "bench"
+    )
     store.set_task(number, state=TaskState.RUNNING)
 
 
@@ -282,7 +283,7 @@ def million(items: int, running: int, seconds: float) -> Iterator[Figure]:
         _make_idle(place, running, items)
         view = View(Site(place.state), open_store(place.state, Clock()), Clock())
         with closing(view.store):
-            times = [_seconds(lambda: reading.records(view, view.store.tasks())) for _ in range(5)]
+            times = [_seconds(lambda: reading.seen(view, view.store.tasks())) for _ in range(5)]
         many = _cpu_of_idle(place, seconds)
     yield Figure(f"jim task status, {items:,} items", median(times) * 1000, "ms", 150, f"{running} tasks, from tallies")
     note = f"{many * 1000:.2f} ms/s ÷ {few * 1000:.2f} ms/s"

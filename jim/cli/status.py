@@ -74,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _say_tasks(view: View, tasks: Sequence[Task], *, after: bool) -> None:
     """Print a line for each task instead of its grid jobs."""
     from jim.cli.tasks.looking import HEAD, SPARE, row  # most sites have none
-    from jim.reading.tasks.task import records
+    from jim.reading.tasks.task import seen
 
     if after:
         say()
-    table(HEAD, map(row, records(view, tasks)), SPARE)
+    table(HEAD, map(row, seen(view, tasks)), SPARE)
 
 
 def _named(view: View, ids: list[str]) -> list[GridJob]:

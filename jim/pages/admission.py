@@ -20,6 +20,7 @@ from jim.pages.proxied import Proxied
 from jim.pages.refusals import Refused
 from jim.pages.tokens import Role, Tokens
 from jim.reading.tasks.hindrances import PLACES
+from jim.reading.tasks.records import TaskInDetail, TaskSeen
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
 OPEN = "healthz"  # the one endpoint that needs no session
@@ -174,16 +175,20 @@ def seen_by(role: Role, document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def seen_of_task(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of a task without what whoever asks may not see, such as the place of a full store."""
+def seen_of_task(task: TaskSeen) -> TaskSeen:
+    """Return a task without what whoever asks may not see, such as the place of a full store."""
     if g.role is not Role.SEE:
-        return document
-    seen = {name: value for name, value in document.items() if name not in UNSEEN_OF_TASK}
-    hidden = {each["words"] for each in document["hindrances"] if each["kind"] in PLACES}
-    seen["hindrances"] = [each for each in document["hindrances"] if each["kind"] not in PLACES]
-    if document["reason"] in hidden:
-        seen["reason"] = next((each["words"] for each in seen["hindrances"]), "")
-    return seen
+        return task
+    hidden = {each.words for each in task.hindrances if each.kind in PLACES}
+    left = [each for each in task.hindrances if each.kind not in PLACES]
+    reason = next((each.words for each in left), "") if task.reason in hidden else task.reason
+    return task._replace(hindrances=left, reason=reason)
+
+
+def document_of_task(detail: TaskInDetail) -> dict[str, Any]:
+    """Return the document of a task without what whoever asks may not see."""
+    document = detail._replace(task=seen_of_task(detail.task)).to_record()
+    return {name: value for name, value in document.items() if g.role is not Role.SEE or name not in UNSEEN_OF_TASK}
 
 
 def seen_lines(lines: Iterable[Journal]) -> list[Journal]:

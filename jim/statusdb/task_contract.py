@@ -42,6 +42,7 @@ from jim.statusdb.task_rows import (
     Wave,
     WaveState,
 )
+from jim.statusdb.task_spec import Spec
 
 
 class TaskStore(Protocol):
@@ -71,7 +72,7 @@ class TaskStore(Protocol):
         name: str,
         nonce: str,
         owner: str,
-        spec: Mapping[str, Any],
+        spec: Spec,
         digest: str,
         throttle: Mapping[str, int],
         by: str,
@@ -84,7 +85,7 @@ class TaskStore(Protocol):
     def set_task(self, number: int, **columns: Any) -> None:
         """Change a task; a new state is written to its journal."""
 
-    def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
+    def set_spec(self, number: int, spec: Spec) -> None:
         """Change what the task file said, as far as a person may change it later."""
 
     def move_places(self, old: str, new: str) -> None:
@@ -126,10 +127,10 @@ class TaskStore(Protocol):
         """Record what is known of a source."""
 
     def count_new(self, task: int, k: int, count: int) -> None:
-        """Count items that a source is the first to bring; those of a task of an older version are not known."""
+        """Count items that a source is the first to bring."""
 
     def new_of_sources(self, task: int) -> dict[int, int]:
-        """Count the items that each source was the first to bring, if nobody of an older version has made the task."""
+        """Count the items that each source was the first to bring."""
 
     def are_looked_at(self, when: Mapping[tuple[int, int], str]) -> None:
         """Record when sources (task, k) were looked at that have shown nothing new."""

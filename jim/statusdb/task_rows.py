@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from jim.model import Kind
+from jim.statusdb.task_spec import Spec, spec_in
 
 
 class TaskState(StrEnum):
@@ -120,15 +120,9 @@ class Task(NamedTuple):
     updated: str
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Spec:
         """Return the checked task file."""
-        spec: dict[str, Any] = json.loads(self.spec_text)
-        return spec
-
-    @property
-    def streams(self) -> list[dict[str, Any]]:
-        """Return its output pools; tasks of an older version have none."""
-        return list(self.spec.get("output", ())) if '"output": [' in self.spec_text else []
+        return spec_in(self.spec_text)
 
 
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`

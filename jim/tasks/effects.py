@@ -130,7 +130,7 @@ def _gone_with(store: Store, task: Task, note: str, grp: str | None = None) -> l
 
 def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:
     """Return outputs that wait because their store is another directory than before."""
-    waiting = store.outputs_in_trouble(task.id, most) if task.streams else []
+    waiting = store.outputs_in_trouble(task.id, most) if task.spec.outputs else []
     return [each for each in waiting if each.todo is Todo.STORE and store.fact(another_fact(task.id, each.stream))]
 
 
@@ -267,7 +267,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     }
     if verb in needed and state not in needed[TaskVerb(verb)]:
         return f"{name} is {state.value}"
-    tested = task.tested == task.spec["to_test"] or content.get("untested") or pool.proves_itself
+    tested = task.tested == task.spec.to_test or content.get("untested") or pool.proves_itself
     if verb == TaskVerb.START and not tested:
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
     if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
@@ -284,7 +284,7 @@ def hangs_on(task: Task, verb: str, content: Mapping[str, Any], wished: Set[str]
 
 def _against_file(task: Task, verb: str, content: Mapping[str, Any]) -> str:
     """Return what in the file of a task forbids a change of its pool."""
-    if task.spec["split"]["splitter"] is None:
+    if task.spec.makes_events:
         return f"{task.name} makes events: its pool is what its file says"
     return next(_brought(task, content.get("items", ())), "") if verb == TaskVerb.ADD else ""
 
@@ -303,7 +303,7 @@ def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -
 
 def _brought(task: Task, names: Iterable[str]) -> Iterator[str]:
     """Say which names are those of items that another task brings: under its name nothing else may come before it."""
-    streams = {each["output"]: each["task"] for each in task.spec["source"] if each["kind"] == "task"}
+    streams = {each.output: each.task for each in task.spec.connectors}
     for name in names:
         stream, _, number = name.partition("/")
         if stream in streams and number[:1].isdigit():

@@ -10,6 +10,7 @@ from typing import Any
 from jim.errand import Errand
 from jim.errors import JimError, StoreError, UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
+from jim.statusdb.task_spec import Spec
 from jim.statusdb.tasks.outputs import store_fact
 from jim.tasks.effects import (
     PREFIX,
@@ -76,7 +77,7 @@ def _refused_changes(of: Place, task: Task, changes: Mapping[str, Any], fixed_na
         return f"{min(stays)}: stays as it is"
     spec = fixed(task.spec, [*of.store.fixes(task.id).values(), changes])
     try:
-        checked(spec, of.site, events=sum(each.get("events") or 0 for each in spec["source"]))
+        checked(spec, of.site, events=spec.events)
     except StoreError:
         raise
     except JimError as error:
@@ -145,21 +146,19 @@ def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
     """Store all tasks of a file, or none of them."""
     with keeper.store.part():
         named = {each["name"]: each for each in content["tasks"]}
-        for spec in in_order([each["spec"] for each in content["tasks"]]):
-            each = named[spec["name"]]
-            release = each["spec"]["release"]
-            limits = {name: release[name] for name in (*THROTTLE, "probe_seconds")}
+        for spec in in_order([Spec.from_record(each["spec"]) for each in content["tasks"]]):
+            each = named[spec.name]
+            limits = {name: getattr(spec.release, name) for name in (*THROTTLE, "probe_seconds")}
             throttle = Throttle(**limits)._asdict()
-            told = (each["name"], each["nonce"], content["owner"], each["spec"], each["digest"])
+            told = (each["name"], each["nonce"], content["owner"], spec, each["digest"])
             if not keeper.store.add_task(*told, throttle, by):
                 log.warning("task %s: created already, with the same or with other content", each["name"])
 
 
 def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
-    spec = task.spec
     if content.get("pieces"):
-        spec["test"]["pieces"] = int(content["pieces"])
-        keeper.store.set_spec(task.id, spec)
+        test = task.spec.test._replace(pieces=int(content["pieces"]))
+        keeper.store.set_spec(task.id, task.spec._replace(test=test))
     number = task.tests + 1
     if task.state is TaskState.RUNNING:
         keeper.store.set_task(task.id, tests=number, throttle={**task.throttle, "trying": number})
@@ -169,8 +168,8 @@ def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 def _start(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     """Let a task begin; if it could not be tested yet, its first pieces go alone."""
-    tested = content.get("untested") or task.tested == task.spec["to_test"]
-    throttle = {**task.throttle, "alone_first": 0 if tested else task.spec["test"]["pieces"]}
+    tested = content.get("untested") or task.tested == task.spec.to_test
+    throttle = {**task.throttle, "alone_first": 0 if tested else task.spec.test.pieces}
     keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=throttle)
 
 

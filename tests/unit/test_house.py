@@ -19,6 +19,7 @@ import pytest
 
 HOME = Path(__file__).parents[2]
 LARGEST_MODULE, LARGEST_FUNCTION = 250, 40
+READ_BY_KEY, MOST_READ_BY_KEY = re.compile(r"spec\[|spec\.get"), 30
 # It is sent to the worker nodes and runs there by itself: a payload, no part of JIM's processes.
 PAYLOAD = "handlers/shared/pythia_generate.py"
 FILES = sorted(
@@ -384,6 +385,12 @@ def test_a_store_is_known_by_its_contract() -> None:
     found = {place for file in others for place in reaches_into_a_database(file)}
     assert {place for place in found if not place.startswith(foreign)} == set()
     assert list(reaches_into_a_database("jim/statusdb/connected.py")), "nothing is found at all"
+
+
+def test_the_spec_of_a_task_is_read_by_attributes() -> None:
+    """It is a value of jim/statusdb/task_spec.py; only what TOML says is read by key, until it is checked."""
+    by_key = {file: len(READ_BY_KEY.findall(text_of(file))) for file in FILES}
+    assert sum(by_key.values()) <= MOST_READ_BY_KEY, {file: count for file, count in by_key.items() if count}
 
 
 def test_only_the_people_s_door_is_rich() -> None:

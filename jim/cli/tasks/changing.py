@@ -232,7 +232,7 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
     if why and hangs_on(task, verb, content, wished.get(task.name, set())):
         return Wanted(task, content, later=True)
     if verb is TaskVerb.START and not why:
-        troubles = (trouble_with(each["store"]) for each in task.streams)
+        troubles = (trouble_with(each.store) for each in task.spec.outputs)
         why = next((f"{task.name}: output.store: {each}" for each in troubles if each), "")
     return Wanted(task, content, why)
 
@@ -278,7 +278,7 @@ def _name_of(name: str, task: Task) -> str:
 
     Another path of the same file would be another item, and the file be worked on twice.
     """
-    places = [Path(each["directory"]) for each in task.spec["source"] if each["kind"] == "directory"]
+    places = [Path(each.directory) for each in task.spec.sources if each.kind == "directory"]
     if not places or not Path(name).exists():
         return name
     path = Path(name).parent.resolve() / Path(name).name

@@ -18,6 +18,7 @@ from jim.reading.view import add_json, look
 from jim.site import file as site_file
 from jim.site.file import Site
 from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
+from jim.statusdb.task_spec import SourceSpec, Spec
 from jim.tasks.file import creating, kept
 from jim.tasks.file import reading as task_file
 from jim.tasks.file.checks import sample
@@ -59,9 +60,9 @@ def _check(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
+def _checked(spec: Spec, site: Site) -> dict[str, Any]:
     """Look at each source, and split what is there."""
-    found = [_look(spec, each, site) for each in spec["source"]]
+    found = [_look(spec, each, site) for each in spec.sources]
     new = {item.name: item for each in found for item in each.new}  # of a name from two sources, the first counts
     groups: dict[str, list[NewItem]] = {}
     for item in new.values():
@@ -69,17 +70,17 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     sources = [
         {
             "what": what_of(source),
-            "fed": source["kind"] == "task",
-            "events": source["kind"] == "events",
+            "fed": source.kind == "task",
+            "events": source.kind == "events",
             "items": len({item.name for item in each.new}),
             "closed": each.closed,
             "waits": dict(each.unstable),
         }
-        for source, each in zip(spec["source"], found, strict=True)
+        for source, each in zip(spec.sources, found, strict=True)
     ]
     pieces, more, waiting = _first_pieces(spec, groups, found, site)
     return {
-        "name": spec["name"],
+        "name": spec.name,
         "refused": _refused(spec, site),
         "warnings": hints(spec, site),
         "sources": sources,
@@ -90,28 +91,28 @@ def _checked(spec: Mapping[str, Any], site: Site) -> dict[str, Any]:
     }
 
 
-def _look(spec: Mapping[str, Any], source: Mapping[str, Any], site: Site) -> Found:
+def _look(spec: Spec, source: SourceSpec, site: Site) -> Found:
     """Look at a source; if that cannot be, say which it is."""
     try:
         return look_now(source, site)
     except (OSError, ValueError, JimError) as error:
         why = str(error) if isinstance(error, JimError) else in_words(error)
-        raise JimError(f"{spec['name']}: {what_of(source)} cannot be looked at: {why}") from error
+        raise JimError(f"{spec.name}: {what_of(source)} cannot be looked at: {why}") from error
 
 
-def _refused(spec: Mapping[str, Any], site: Site) -> str:
+def _refused(spec: Spec, site: Site) -> str:
     """Return why a task of this file would not be created; of a task that is there, nothing."""
-    if "to_test" in spec:
+    if spec.to_test:
         return ""
     try:
-        creating.is_known(site, dict(spec), kept.digest(spec))
+        creating.is_known(site, spec, kept.digest(spec))
     except BadRequest as error:
         return str(error)
     return ""
 
 
 def _first_pieces(
-    spec: Mapping[str, Any], groups: Mapping[str, Sequence[NewItem]], found: Sequence[Found], site: Site
+    spec: Spec, groups: Mapping[str, Sequence[NewItem]], found: Sequence[Found], site: Site
 ) -> tuple[list[dict[str, Any]], int | None, dict[str, int]]:
     """Return the first pieces, how many more there are if that is known, and how many items would wait for more."""
     now, count = Clock().epoch(), 0
@@ -120,13 +121,13 @@ def _first_pieces(
     for grp, those in groups.items():
         items = {number: _item(number, each, now) for number, each in enumerate(those[:ITEMS_CUT])}
         pieces: Sequence[NewPiece]
-        if spec["split"]["splitter"] is None:
+        if spec.makes_events:
             pieces = [piece for each in items.values() for piece in ranges(each, PIECES_SHOWN)]
             count += sum(-(-each.record["events"] // each.record["per_piece"]) for each in items.values())
         else:
             is_open = not all(each.closed or grp in each.ended for each in found)
-            waits_for_more = is_open and spec["split"]["when"] == "full"
-            pieces = cut(spec["split"], list(items.values()), Pool(waits_for_more, 0, now), site).pieces
+            waits_for_more = is_open and spec.split.when == "full"
+            pieces = cut(spec.split, list(items.values()), Pool(waits_for_more, 0, now), site).pieces
             count += len(pieces)
             left = len(items) - len({part.item for piece in pieces for part in piece.parts})
             if left:
@@ -136,14 +137,12 @@ def _first_pieces(
     return shown, count - len(shown) if is_known else None, waiting
 
 
-def _shown(
-    spec: Mapping[str, Any], pieces: Sequence[NewPiece], items: Mapping[int, Item], site: Site
-) -> Iterator[dict[str, Any]]:
+def _shown(spec: Spec, pieces: Sequence[NewPiece], items: Mapping[int, Item], site: Site) -> Iterator[dict[str, Any]]:
     """Yield what is shown of pieces; with the reason if they would fail before they are sent."""
     loads = [_load(each, items) for each in pieces]
-    handler, request = sample(dict(spec), site, events=sum(each.record.get("events", (0, 0))[1] for each in loads) or 1)
-    stepping = stepped(request, loads, spec["split"], site)
-    for load, piece in zip(loads, made(spec["name"], handler, stepping, loads, spec["split"], site), strict=True):
+    handler, request = sample(spec, site, events=sum(each.record.get("events", (0, 0))[1] for each in loads) or 1)
+    stepping = stepped(request, loads, spec.split, site)
+    for load, piece in zip(loads, made(spec.name, handler, stepping, loads, spec.split, site), strict=True):
         told: dict[str, Any] = {
             "group": load.grp,
             "items": [each.name for each in load.items.values()],

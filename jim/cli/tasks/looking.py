@@ -16,13 +16,15 @@ from jim.reading.documents.json_documents import NOTHING
 from jim.reading.quantities import ago, counted, how_many, size_of
 from jim.reading.tasks import task as reading
 from jim.reading.tasks import words as task_words
-from jim.reading.tasks.attempts import used_in_words
-from jim.reading.tasks.tests import TriedPiece
+from jim.reading.tasks.attempts import AttemptSeen, used_in_words
+from jim.reading.tasks.facts import SourceSeen
+from jim.reading.tasks.records import GroupCounts, TaskInDetail, TaskSeen
+from jim.reading.tasks.tests import TestFacts
 from jim.reading.tasks.waits import of_piece, waits
 from jim.reading.view import View, add_json, look
-from jim.statusdb.task_rows import ItemState, PieceState, Task
+from jim.statusdb.task_rows import Item, ItemState, Output, PieceState, Task, Wave, WaveState
 
-LIVE_WAVES = ("intended", "handed in")
+LIVE_WAVES = (WaveState.INTENDED, WaveState.HANDED_IN)
 SHORT = {"seconds per event": "per event"}
 LINES = 20  # of a journal
 ATTEMPTS = ("local job", "attempt", "verdict", "host", "started", "used", "asked for", "reason")
@@ -63,11 +65,11 @@ def _status(arguments: argparse.Namespace) -> int:
         return _one(view, reading.named(view, arguments.names[0]), as_json=arguments.json)
     tasks = [reading.named(view, name) for name in dict.fromkeys(arguments.names)] or view.store.tasks()
     if arguments.json:
-        say_json(reading.records(view, tasks))
+        say_json([each.to_record() for each in reading.seen(view, tasks)])
     elif not tasks:
         say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
     else:
-        table(HEAD, map(row, reading.records(view, tasks)), SPARE)
+        table(HEAD, map(row, reading.seen(view, tasks)), SPARE)
         _say_missing(view, tasks)
     return 0
 
@@ -78,13 +80,13 @@ def _say_missing(view: View, tasks: Sequence[Task]) -> None:
         say(f"\n{missing}")
 
 
-def row(told: Mapping[str, Any]) -> tuple[object, ...]:
+def row(task: TaskSeen) -> tuple[object, ...]:
     """Return the line of a task."""
-    is_open = "yes" if told["open"] else "-"
+    is_open = "yes" if task.open else "-"
     return (
-        *(told["name"], task_words.state_in_words(told), is_open, task_words.items_in_words(told)),
-        *(task_words.pieces_in_words(told), task_words.way_in_words(told), task_words.throttle_in_words(told)),
-        *(f"{told['pieces'].get('failed', 0):,}", task_words.eta_in_words(told), plain(told["reason"])),
+        *(task.name, task_words.state_in_words(task), is_open, task_words.items_in_words(task)),
+        *(task_words.pieces_in_words(task), task_words.way_in_words(task), task_words.throttle_in_words(task)),
+        *(f"{task.pieces.get(PieceState.FAILED, 0):,}", task_words.eta_in_words(task), plain(task.reason)),
     )
 
 
@@ -94,51 +96,49 @@ def with_more(words: str, more: str) -> str:
 
 
 def _one(view: View, task: Task, *, as_json: bool) -> int:
-    told = reading.in_detail(view, task)
+    detail = reading.in_detail(view, task)
     if as_json:
-        say_json(told)
+        say_json(detail.to_record())
         return 0
-    state = told["state"] + (f", {told['outcome']}" if told["outcome"] else "")
-    pieces = counted((state, count) for state, count in told["pieces"].items()) or "none yet"
+    seen = detail.task
+    state = seen.state + (f", {seen.outcome}" if seen.outcome else "")
     rows: list[tuple[str, object]] = [
-        ("task", with_more(task.name, told["summary"])),
-        ("state", with_more(state, told["reason"])),
-        ("file", f"{plain(told['file'])}{', which differs from what runs' if told['file_differs'] else ''}"),
-        ("tested", "; ".join([_tested(told), *told["test"]["measured"]])),
-        (_items_head(told), counted((state, count) for state, count in told["items"].items()) or "none yet"),
-        ("pieces", pieces),
-        ("on the way", _way(told)),
-        ("throttle", f"{task_words.throttle_in_words(told)}; at most {task.throttle['queued']:,} not started"),
+        ("task", with_more(task.name, seen.summary)),
+        ("state", with_more(state, seen.reason)),
+        ("file", f"{plain(detail.file)}{', which differs from what runs' if detail.file_differs else ''}"),
+        ("tested", "; ".join([_tested(seen), *detail.test.measured()])),
+        (_items_head(seen), counted(seen.items.items()) or "none yet"),
+        ("pieces", counted(seen.pieces.items()) or "none yet"),
+        ("on the way", _way(seen)),
+        ("throttle", f"{task_words.throttle_in_words(seen)}; at most {task.throttle['queued']:,} not started"),
     ]
-    rows += _numbers(told)
-    rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in told["outputs"].items()]
+    rows += _numbers(detail)
+    rows += [(f"output {name}", counted(counts.items()) or "none yet") for name, counts in seen.outputs.items()]
     facts(rows)
-    _say_sources(told["sources"])
-    _say_groups(told["groups"], _items_head(told))
-    for each in told["failures"]:
-        say(f"{how_many(each['times'], 'piece')}: {plain(each['reason'])} (as {each['example']})", "failed: ")
-    for number, changes in told["fixes"].items():
+    _say_sources(detail.sources)
+    _say_groups(detail.groups, _items_head(seen))
+    for each in detail.failures:
+        say(f"{how_many(each.times, 'piece')}: {plain(each.reason)} (as {each.example})", "failed: ")
+    for number, changes in detail.fixes.items():
         say(changes_in_words(changes), f"fix {number}: ")
-    _say_test(told["test"])
-    for each in told["waves"]:
-        if each["state"] in LIVE_WAVES and not each["test"]:
-            say(
-                f"{each['w']}: {how_many(each['size'], 'piece')}, grid job {each['grid'] or 'none yet'}",
-                "wave not settled: ",
-            )
+    _say_test(detail.test)
+    for wave in detail.waves:
+        if wave.state in LIVE_WAVES and not wave.t:
+            words = f"{wave.w}: {how_many(wave.size, 'piece')}, grid job {wave.grid or 'none yet'}"
+            say(words, "wave not settled: ")
     _say_missing(view, [task])
     return 0
 
 
-def _tested(told: Mapping[str, Any]) -> str:
-    if told["tested"]:
+def _tested(task: TaskSeen) -> str:
+    if task.tested:
         return "yes"
-    return "not passed as it is now" if told["tests"] else "not yet"
+    return "not passed as it is now" if task.tests else "not yet"
 
 
-def _way(told: Mapping[str, Any]) -> str:
+def _way(task: TaskSeen) -> str:
     """Return how many pieces are on the way, and how many of them have not started."""
-    sent, queued = told["on_the_way"], told["queued"]
+    sent, queued = task.on_the_way, task.queued
     return f"{sent:,}" + (f", of which {queued:,} {'has' if queued == 1 else 'have'} not started" if queued else "")
 
 
@@ -147,49 +147,48 @@ def changes_in_words(changes: Mapping[str, Any]) -> str:
     return plain(", ".join(f"{name} = {value}" for name, value in changes.items()))
 
 
-def _say_test(test: Mapping[str, Any]) -> None:
+def _say_test(test: TestFacts) -> None:
     """Tell how each piece of the last test went, and which criteria are not met."""
-    for each in test["pieces"]:
-        say(plain(TriedPiece(**each).words()), f"test {test['number']}: ")
-    for each in test["criteria"]:
-        if each["met"] != "yes":
-            say(plain(f"{each['what']}: {each['met']}"), f"test {test['number']}: ")
+    for each in test.pieces:
+        say(plain(each.words()), f"test {test.number}: ")
+    for what, met in test.criteria:
+        if met != "yes":
+            say(plain(f"{what}: {met}"), f"test {test.number}: ")
 
 
-def _numbers(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _numbers(detail: TaskInDetail) -> Iterator[tuple[str, object]]:
     """Yield what is measured of a task, as far as that is known."""
-    if told["eta_seconds"] is not None:
-        left, last = told["eta_of"]["left"], told["eta_of"]["completed_last_hour"]
-        words = f"{how_many(left, 'piece')} left, {last:,} completed in the last hour"
-        yield "ends in", f"{task_words.eta_in_words(told)} ({words})"
-    for each in told["spreads"]:
-        yield SHORT.get(each["what"], each["what"]), task_words.spread_in_words(each)
-    if told["bytes_stored"]:
-        yield "stored", size_of(told["bytes_stored"])
-    if inputs := task_words.inputs_in_words(told):
+    if eta := detail.task.eta:
+        words = f"{how_many(eta.left, 'piece')} left, {eta.last_hour:,} completed in the last hour"
+        yield "ends in", f"{task_words.eta_in_words(detail.task)} ({words})"
+    for each in detail.spreads:
+        yield SHORT.get(each.what, each.what), task_words.spread_in_words(each)
+    if detail.sums.bytes_stored:
+        yield "stored", size_of(detail.sums.bytes_stored)
+    if inputs := task_words.inputs_in_words(detail.sums):
         yield "inputs", inputs
-    if told["avoided_hosts"]:
-        yield "avoided", plain(", ".join(told["avoided_hosts"]))
+    if detail.avoided_hosts:
+        yield "avoided", plain(", ".join(detail.avoided_hosts))
 
 
-def _say_sources(sources: Iterable[Mapping[str, Any]]) -> None:
+def _say_sources(sources: Iterable[SourceSeen]) -> None:
     for each in sources:
         say(with_local_times(plain(task_words.source_in_words(each))), "source: ")
 
 
-def _items_head(told: Mapping[str, Any]) -> str:
-    return f"{task_words.noun_of_items(campaigns=told['campaigns'])}s"
+def _items_head(task: TaskSeen) -> str:
+    return f"{task_words.noun_of_items(campaigns=task.campaigns)}s"
 
 
-def _say_groups(groups: Sequence[Mapping[str, Any]], items: str) -> None:
-    if len(groups) < 2 and not any(each["group"] for each in groups):
+def _say_groups(groups: Sequence[GroupCounts], items: str) -> None:
+    if len(groups) < 2 and not any(each.group for each in groups):
         return
     rows = (
         (
-            plain(each["group"]),
-            counted(each["items"].items()),
-            counted(each["pieces"].items()),
-            "yes" if each["closed"] else "-",
+            plain(each.group),
+            counted(each.counts["items"].items()),
+            counted(each.counts["pieces"].items()),
+            "yes" if each.closed else "-",
         )
         for each in groups
     )
@@ -205,7 +204,7 @@ def _show(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         waves = view.store.waves(task.id)
         say()
-        table(("wave", "pieces", "grid job", "state", "reason"), (_wave(each._asdict()) for each in waves))
+        table(("wave", "pieces", "grid job", "state", "reason"), map(_wave, waves))
         say()
         lines = view.store.task_journal(task.id, LINES)
         rows = ((local_time(each.at), plain(each.what), with_local_times(plain(each.reason))) for each in lines)
@@ -213,51 +212,51 @@ def _show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _wave(wave: Mapping[str, Any]) -> tuple[object, ...]:
-    name = f"test {wave['t']}.{wave['w']}" if wave["t"] else wave["w"]
-    return name, f"{wave['size']:,}", wave["grid"] or "", wave["state"].value, plain(wave["reason"])
+def _wave(wave: Wave) -> tuple[object, ...]:
+    name = f"test {wave.t}.{wave.w}" if wave.t else wave.w
+    return name, f"{wave.size:,}", wave.grid or "", wave.state.value, plain(wave.reason)
 
 
 def _show_piece(view: View, name: str, *, as_json: bool) -> int:
-    _, piece = reading.piece_named(view, name)
-    told = reading.piece_record(view, piece)
+    _, row = reading.piece_named(view, name)
+    piece = reading.piece_in_detail(view, row)
     if as_json:
-        say_json(told)
+        say_json(piece.to_record())
         return 0
-    missing = told["missing"] if told["state"] == PieceState.WAITING else 0
+    missing = piece.missing if piece.state is PieceState.WAITING else 0
     facts(
         [
             ("piece", name),
-            ("state", with_more(told["state"], told["reason"])),
-            ("group", plain(told["group"])),
-            ("planned", local_time(told["planned"])),
-            ("wave", f"{name.partition('/')[0]}:{told['wave']}" if told["wave"] else ""),
-            ("local job", told["local_job"] or "none yet"),
+            ("state", with_more(piece.state, piece.reason)),
+            ("group", plain(piece.group)),
+            ("planned", local_time(piece.planned)),
+            ("wave", f"{name.partition('/')[0]}:{piece.wave}" if piece.wave else ""),
+            ("local job", piece.local_job or "none yet"),
             ("promises", f"{how_many(missing, 'item')} not there yet" if missing else ""),
-            ("changes", changes_in_words(told["changes"])),
-            *((f"fix {number}", changes_in_words(changes)) for number, changes in told["fixes"].items()),
+            ("changes", changes_in_words(piece.changes)),
+            *((f"fix {number}", changes_in_words(changes)) for number, changes in piece.fixes.items()),
         ]
     )
-    if told["attempts"]:
+    if piece.attempts:
         say()
-        table(ATTEMPTS, map(_attempt, told["attempts"]))
+        table(ATTEMPTS, map(_attempt, piece.attempts))
     say()
-    table(("item", "part"), ((plain(each["item"]), task_words.part_in_words(each)) for each in told["items"]))
-    if told["outputs"]:
+    table(("item", "part"), ((plain(each.name), task_words.part_in_words(each.part)) for each in piece.items))
+    if piece.outputs:
         say()
-        table(("output", "state", "fix", "bytes", "file"), map(_output, told["outputs"]))
+        table(("output", "state", "fix", "bytes", "file"), map(_output, piece.outputs))
     return 0
 
 
-def _output(told: Mapping[str, Any]) -> tuple[object, ...]:
-    size = f"{told['bytes']:,}" if told["place"] else ""
-    return told["output"], with_more(told["state"], told["reason"]), told["fix"] or "", size, plain(told["place"])
+def _output(output: Output) -> tuple[object, ...]:
+    size = f"{output.bytes:,}" if output.place else ""
+    return output.stream, with_more(output.state, output.reason), output.fix or "", size, plain(output.place)
 
 
-def _attempt(told: Mapping[str, Any]) -> tuple[object, ...]:
-    asked = changes_in_words(told["asked"])
-    known = told["local_job"], told["attempt"], told["verdict"] or "none yet", plain(told["host"])
-    return (*known, local_time(told["started"]), used_in_words(told), asked, plain(told["reason"]))
+def _attempt(attempt: AttemptSeen) -> tuple[object, ...]:
+    asked = changes_in_words(attempt.asked)
+    known = attempt.local_job, attempt.attempt, attempt.verdict or "none yet", plain(attempt.host)
+    return (*known, local_time(attempt.started), used_in_words(attempt), asked, plain(attempt.reason))
 
 
 def _explain(arguments: argparse.Namespace) -> int:
@@ -292,7 +291,7 @@ def _items(arguments: argparse.Namespace) -> int:
         tell(view, task, found, as_json=arguments.json)
         return 0
     if arguments.json:
-        say_json_list(_item(each._asdict()) for each in found)
+        say_json_list(map(_item, found))
         return 0
     first = next(found, None)
     if first is None:
@@ -303,9 +302,8 @@ def _items(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _item(told: dict[str, Any]) -> dict[str, Any]:
-    kept = ("name", "size", "note")
-    return {"group": told["grp"], "state": told["state"].value, **{name: told[name] for name in kept}}
+def _item(item: Item) -> dict[str, Any]:
+    return {"group": item.grp, "state": item.state.value, "name": item.name, "size": item.size, "note": item.note}
 
 
 VERBS = {"status": _status, "show": _show, "explain": _explain, "items": _items}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site import whose
 from jim.site.file import Site, make_state
+from jim.statusdb.task_spec import SourceSpec, Spec
 from jim.tasks.file import creating, models
 from jim.tasks.file import reading as task_file
 from jim.tasks.file.hints import hints
@@ -50,13 +51,13 @@ def _create(arguments: argparse.Namespace) -> int:
     with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
         _wait_for(taken.file)
     if arguments.json:
-        say_json([{"name": each.spec["name"], "what": each.what} for each in taken.tasks])
+        say_json([{"name": each.spec.name, "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
         with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
             warn(hints(each.spec, site))
-            say(f"{each.spec['name']}: {_what(each.spec, site)}")
-    names = [each.spec["name"] for each in taken.tasks if not _is_fed(each.spec)]
+            say(f"{each.spec.name}: {_what(each.spec, site)}")
+    names = [each.spec.name for each in taken.tasks if not _is_fed(each.spec)]
     if taken.file is None:
         say("nothing has changed: the same tasks are there already")
     else:
@@ -100,9 +101,9 @@ def _wait_for(file: Path | None) -> None:
         time.sleep(0.02)
 
 
-def _found_in(source: Mapping[str, Any], site: Site) -> str:
+def _found_in(source: SourceSpec, site: Site) -> str:
     """Return what a source has now, in words. What cannot be looked at is looked at again by the keeper."""
-    if source["kind"] == "task":
+    if source.kind == "task":
         return f"fed by {what_of(source)}"
     try:
         found = look_now(source, site)
@@ -113,26 +114,25 @@ def _found_in(source: Mapping[str, Any], site: Site) -> str:
     return f"{what_of(source)}: {how_many(items, 'item')}, {'closed' if found.closed else 'open'}"
 
 
-def _is_fed(spec: Mapping[str, Any]) -> bool:
+def _is_fed(spec: Spec) -> bool:
     """Tell whether another task fills the pool: then there is nothing to test before that has brought something."""
-    return all(each["kind"] == "task" for each in spec["source"])
+    return len(spec.connectors) == len(spec.sources)
 
 
-def _what(spec: Mapping[str, Any], site: Site) -> str:
+def _what(spec: Spec, site: Site) -> str:
     """Return what a task will work on, in words."""
-    if spec["split"]["splitter"] is not None:
-        found = ", ".join(_found_in(each, site) for each in spec["source"])
-        return f"{found}; {spec['split']['splitter']} makes pieces"
-    events, size = (sum(each["events"] for each in spec["source"]), spec["source"][0]["events_per_piece"])
-    pieces = sum(_pieces_of(each) for each in spec["source"])
-    campaigns = sum(each["campaigns"] for each in spec["source"])
+    if not spec.makes_events:
+        found = ", ".join(_found_in(each, site) for each in spec.sources)
+        return f"{found}; {spec.split.splitter} makes pieces"
+    pieces = sum(map(_pieces_of, spec.sources))
+    campaigns = sum(each.campaigns for each in spec.sources)
     parts = f", in {campaigns:,} campaigns" if campaigns > 1 else ""
-    of = f"{how_many(pieces, 'piece')} of {how_many(size, 'event')} ({spec['source'][0]['why']})"
-    return f"{how_many(events, 'event')}: {of}{parts}"
+    of = f"{how_many(pieces, 'piece')} of {how_many(spec.sources[0].events_per_piece, 'event')} ({spec.sources[0].why})"
+    return f"{how_many(spec.events, 'event')}: {of}{parts}"
 
 
-def _pieces_of(source: Mapping[str, Any]) -> int:
-    events, count, size = source["events"], source["campaigns"], source["events_per_piece"]
+def _pieces_of(source: SourceSpec) -> int:
+    events, count, size = source.events, source.campaigns, source.events_per_piece
     return sum(-(-(events * (n + 1) // count - events * n // count) // size) for n in range(count))
 
 

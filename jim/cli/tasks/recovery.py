@@ -33,10 +33,10 @@ RUNS = "{} runs; what may change now: limits, priority, fixes, items (jim task f
 
 def of_recovery(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     """Read name=value: a parameter of the splitter, or an attribute of the request, for these new pieces alone."""
-    splitter = task.spec["split"]["splitter"]
+    splitter = task.spec.split.splitter
     module = find(splitter, view.site.site.handlers) if splitter else None
     known = {each.name for each in declared(module.Parameters).values()} if module else {PER_PIECE}
-    attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
+    attributes = declarations(handler_of(task.spec.request["job_type"], view.site.site.handlers))
     found: dict[str, dict[str, Any]] = {"parameters": {}, "attributes": {}}
     for word in words:
         name = word.partition("=")[0]
@@ -59,14 +59,14 @@ def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, A
     reasons = grouped([Alike(Reason(each.kind, {}, each.reason), 1) for each, _, _ in failed])
     told = {plain(each.words): each.times for each in reasons[:REASONS_TOLD]}
     others, gone = sum(each.times for each in reasons[REASONS_TOLD:]), len(lost(view.store, task))
-    events = sum(each.record["events"][1] for each, _, _ in failed) if task.spec["split"]["splitter"] is None else None
+    events = sum(each.record["events"][1] for each, _, _ in failed) if task.spec.makes_events else None
     return {
         "replaced": [each.p for each, _, _ in failed],
         "items": len({part.item for *_, parts in failed for part in parts}),
         **({} if events is None else {"events": events}),
         "reasons": told | ({"other reasons": others} if others else {}),
         "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
-        "becomes": len(list(cut_again(task.spec["split"], failed, content, view.site))),
+        "becomes": len(list(cut_again(task.spec.split, failed, content, view.site))),
         **({"not_kept": gone} if gone else {}),
     }
 
@@ -90,7 +90,7 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
     """Read name=value: attributes for all further attempts; refuse what a task cannot run with."""
     if not words:
         raise BadRequest("say what changes: ATTRIBUTE=VALUE")
-    attributes = declarations(handler_of(task.spec["request"]["job_type"], view.site.site.handlers))
+    attributes = declarations(handler_of(task.spec.request["job_type"], view.site.site.handlers))
     changes = dict(read(word, attributes) for word in words)
     for name in changes:
         if name in FIXED:
@@ -102,13 +102,13 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
 def _try(view: View, task: Task, changes: Mapping[str, Any]) -> None:
     """Refuse changes with which the request of a task makes no sense, or is more than the site allows."""
     spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
-    sample(spec, view.site, events=sum(each.get("events") or 0 for each in spec["source"]))
+    sample(spec, view.site, events=spec.events)
 
 
 def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) -> str:
     """Return the number of a fix, what it changes, and how many pieces it reaches."""
     fixes = view.store.fixes(task.id)
-    before = fixed(task.spec, fixes.values())["request"]
+    before = fixed(task.spec, fixes.values()).request
     changes = content.get("changes", {}).items()
     told = (f"{name} {written(before.get(name, 'none'))} → {written(value)}" for name, value in changes)
     words = (

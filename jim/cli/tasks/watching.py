@@ -17,7 +17,7 @@ from jim.reading.tasks.tests import test_facts
 from jim.reading.tasks.waits import waits
 from jim.reading.view import View, add_json, look
 from jim.site.lock import FRESH_SECONDS
-from jim.statusdb.task_rows import Task, TaskState
+from jim.statusdb.task_rows import PieceState, Task, TaskState
 from jim.tasks.effects import is_tried
 from jim.tasks.pool.concluding import COMPLETED
 
@@ -73,23 +73,23 @@ def follow(
 
 def line_of(view: View, task: Task) -> str:
     """Return how far a task is."""
-    told = reading.record(view, task)
-    state = told["state"] + (f", {told['outcome']}" if told["outcome"] else "")
-    usual = [each["words"] for each in told["hindrances"] if each["kind"] == "items"]  # a line for each file is no news
-    reason = f" ({plain(told['reason'])})" if told["reason"] and told["reason"] not in usual else ""
-    pieces, sent = told["pieces"], told["on_the_way"]
-    counts = [(pieces.get("completed", 0), "completed"), (sent, "on the way"), (pieces.get("failed", 0), "failed")]
+    seen = reading.seen_alone(view, task)
+    state = seen.state + (f", {seen.outcome}" if seen.outcome else "")
+    usual = [each.words for each in seen.hindrances if each.kind == "items"]  # a line for each file is no news
+    reason = f" ({plain(seen.reason)})" if seen.reason and seen.reason not in usual else ""
+    completed, failed = (seen.pieces.get(name, 0) for name in (PieceState.COMPLETED, PieceState.FAILED))
+    counts = [(completed, "completed"), (seen.on_the_way, "on the way"), (failed, "failed")]
     more = ", ".join(f"{count:,} {words}" for count, words in counts if count)
     if task.state is TaskState.RUNNING and not more:
         more = _waits_for(task)
     if task.state is TaskState.TESTING:
         more = plain([each.what for each in waits(view, task)][-1])
-    return f"{told['name']} {state}{reason}{f': {more}' if more else ''}"
+    return f"{seen.name} {state}{reason}{f': {more}' if more else ''}"
 
 
 def _waits_for(task: Task) -> str:
     """Return what a task waits for of which nothing is on the way yet, in words that stay the same meanwhile."""
-    upstream = dict.fromkeys(plain(each["task"]) for each in task.spec["source"] if each["kind"] == "task")
+    upstream = dict.fromkeys(plain(each.task) for each in task.spec.connectors)
     if upstream:
         return f"waits for what {' and '.join(upstream)} {'brings' if len(upstream) == 1 else 'bring'}"
     return "waits for its first piece"
@@ -99,7 +99,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     task = follow(arguments.name, lambda each: each.state in ENDED, quiet=arguments.json)
     if arguments.json:
         view = look()
-        say_json(reading.record(view, task))
+        say_json(reading.seen_alone(view, task).to_record())
     return 0 if task.state is TaskState.FINISHED and task.outcome == COMPLETED else 1
 
 

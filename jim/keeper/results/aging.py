@@ -148,7 +148,7 @@ def _may_go_on(keeper: Keeper, task: Task, wave: Wave) -> bool:
 
 def _is_read(keeper: Keeper, task: Task) -> bool:
     """Tell whether a task that has not ended reads outputs of a task in the work directory."""
-    places = {each["name"] for each in task.streams if not each["store"]}
+    places = {each.name for each in task.spec.outputs if not each.store}
     fed = {each.task for each in keeper.store.fed_by(task.id) if each.stream in places}
     return any(each.state not in ENDED for number in fed if (each := keeper.store.task(number)))
 

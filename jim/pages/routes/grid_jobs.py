@@ -20,7 +20,7 @@ from jim.pages.tokens import Role
 from jim.reading import filters, lists
 from jim.reading.job.names import names_of
 from jim.reading.tasks import words as task_words
-from jim.reading.tasks.task import records
+from jim.reading.tasks.task import seen
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
 
@@ -59,7 +59,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         names=names_of(view, page.rows) if g.role is not Role.SEE else {},
         choices={"type": types, "owner": owners},
         found=_named(view, asked),
-        tasks=list(map(seen_of_task, records(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),
+        tasks=list(map(seen_of_task, seen(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),
         folded=len(tasks),
         told=task_words,
         of_task=view.store.tasks_of([job.id for job in page.rows if job.is_of_task]),

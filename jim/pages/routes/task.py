@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from flask import Flask
 
-from jim.pages.admission import require_look, seen_of_task
+from jim.pages.admission import document_of_task, require_look, seen_of_task
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.cache import SOON_SECONDS
 from jim.pages.made import Made, as_json
@@ -49,7 +49,7 @@ def task_page(pages: Pages, view: View, kind: str, task: str) -> Made:
     require_no_filter()
     found = view.store.task_named(task)
     if kind == "json":
-        return as_json(seen_of_task(tasks.in_detail(view, found)))
+        return as_json(document_of_task(tasks.in_detail(view, found)))
     return pages.html(view, "task.html", task=found, **_facts(pages, view, found))
 
 
@@ -57,7 +57,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
     shown, others = task_facts.failures(view, task)
     groups = task_lists.groups_page(view, task, Filters(task_lists.GROUPS, (("limit", str(GROUPS_SHOWN)),)))
     return {
-        "record": seen_of_task(tasks.record(view, task)),
+        "record": seen_of_task(tasks.seen_alone(view, task)),
         "told": task_words,
         "waits": list(task_waits.waits(view, task)),
         "offered": [each.value for each in offered(view, task)] if pages.access.controls else (),

@@ -35,7 +35,8 @@ OUTPUT = (
     "reason",
 )
 GROUP = ("group", "closed", "items", "pieces")
-TOLD_TO_LOOKERS = ("items", "outputs", "fixes", "changes", "attempts")  # of a piece
+# What only those who may look are told of a piece; others are told of nothing in its place.
+TOLD_TO_LOOKERS: dict[str, Any] = {"items": (), "outputs": (), "fixes": {}, "changes": {}, "attempts": ()}
 ITEMS_SHOWN = 500  # of one piece
 STEPS_SHOWN = 200  # of a story
 
@@ -189,18 +190,19 @@ def piece(pages: Pages, view: View, kind: str, task: str, p: int) -> Made:
     """Show one piece."""
     require_no_filter()
     of, row = tasks.piece_named(view, f"{task}/{p}")
-    record = tasks.piece_record(view, row)
+    detail = tasks.piece_in_detail(view, row)
     if g.role is Role.SEE:
-        record = {name: value for name, value in record.items() if name not in TOLD_TO_LOOKERS}
+        detail = detail._replace(**TOLD_TO_LOOKERS)
     if kind == "json":
-        return as_json(record)
+        record = detail.to_record()
+        return as_json({name: record[name] for name in record if g.role is not Role.SEE or name not in TOLD_TO_LOOKERS})
     facts = {
         "task": of,
         "piece": row,
-        "record": record,
+        "record": detail,
         "waits": list(task_waits.of_piece(view, of, row)),
-        "local": _local_job(view, record["local_job"]),
-        "items": record.get("items", ())[:ITEMS_SHOWN],
+        "local": _local_job(view, detail.local_job),
+        "items": detail.items[:ITEMS_SHOWN],
         "part": part_in_words,
         "used": used_in_words,
         "ended": as_utc(row.ended),

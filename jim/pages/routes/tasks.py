@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from flask import Flask, g, request
 
@@ -17,12 +15,12 @@ from jim.reading.documents.xml_documents import EVERY
 from jim.reading.tasks import graph as task_graph
 from jim.reading.tasks import lists as task_lists
 from jim.reading.tasks import words as task_words
+from jim.reading.tasks.records import TaskSeen
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, PieceState
 
 COLUMNS = ("name", "state", "outcome", "open", "on_the_way", "queued", "eta_seconds", "priority", "reason")
 MOST_DRAWN = 40  # fed tasks; of more, `jim task graph` makes a picture
-FED = '"kind": "task"'  # in the text of a task that another one feeds
 TIMES = ("created", "updated")
 
 
@@ -42,14 +40,16 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
         counted = [*(f"items {each}" for each in ItemState), *(f"pieces {each}" for each in PieceState)]
         return as_csv("tasks", (*COLUMNS, *TIMES, *counted), map(_row, page.rows), following)
     if kind == "json":
-        return as_json({"tasks": page.rows, "next": following or None, "shown_of": page.shown_of})
-    fed = [each.name for each in view.store.tasks() if FED in each.spec_text]
+        return as_json(
+            {"tasks": [each.to_record() for each in page.rows], "next": following or None, "shown_of": page.shown_of}
+        )
+    fed = [each.name for each in view.store.tasks() if each.spec.connectors]
     graph = task_graph.graph(view, fed) if 0 < len(fed) <= MOST_DRAWN else None
     facts = {"asked": asked, "page": page, "after": after, "told": task_words, "graph": graph}
     return pages.html(view, "tasks.html", **facts)
 
 
-def _row(told: Mapping[str, Any]) -> tuple[object, ...]:
-    items = (told["items"].get(each.value, 0) for each in ItemState)
-    pieces = (told["pieces"].get(each.value, 0) for each in PieceState)
-    return (*(told[name] for name in (*COLUMNS, *TIMES)), *items, *pieces)
+def _row(task: TaskSeen) -> tuple[object, ...]:
+    items = (task.items.get(each, 0) for each in ItemState)
+    pieces = (task.pieces.get(each, 0) for each in PieceState)
+    return (*(getattr(task, name) for name in (*COLUMNS, *TIMES)), *items, *pieces)

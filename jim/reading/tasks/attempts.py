@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ def exit_record(text: str) -> ExitRecord | None:
     return None
 
 
-def used_in_words(told: Mapping[str, Any]) -> str:
+def used_in_words(attempt: AttemptSeen) -> str:
     """Return how long the payload of an attempt ran, and how much memory was seen in use."""
-    parts = [f"{number(told['seconds'])} s"] if told["seconds"] is not None else []
-    return ", ".join([*parts, *([f"{told['memory_mb']:,} MB"] if told["memory_mb"] is not None else [])])
+    parts = [f"{number(attempt.seconds)} s"] if attempt.seconds is not None else []
+    return ", ".join([*parts, *([f"{attempt.memory_mb:,} MB"] if attempt.memory_mb is not None else [])])

@@ -52,8 +52,8 @@ def _test(known: Known, _: Content) -> Told:
 
 
 def _start(known: Known, content: Content) -> Told:
-    limits, first = read(known.task.throttle), known.task.spec["test"]["pieces"]
-    if not content.get("untested") and known.task.tested != known.task.spec["to_test"]:
+    limits, first = read(known.task.throttle), known.task.spec.test.pieces
+    if not content.get("untested") and known.task.tested != known.task.spec.to_test:
         itself = f"tries itself out with its first {'piece' if first == 1 else f'{first} pieces'}"
         words = f"starts, and {itself}; others follow once {'it has' if first == 1 else 'they have'} passed"
         return f"{words}; {follow(known.task)}", {"allowance": limits.allowance}
@@ -114,7 +114,7 @@ def _cancel(known: Known, _: Content) -> Told:
 def _fed_else(known: Known) -> list[str]:
     """Return the tasks that a task feeds without promises, and that have not ended."""
     sources = [(each, known.view.store.task(each.task)) for each in known.view.store.fed_by(known.task.id)]
-    fed = [task for each, task in sources if task and not task.spec["source"][each.k]["promises"]]
+    fed = [task for each, task in sources if task and not task.spec.sources[each.k].promises]
     return list(dict.fromkeys(task.name for task in fed if task.state not in ENDED))
 
 
@@ -122,14 +122,14 @@ def _waiting(known: Known) -> Iterator[tuple[str, int]]:
     """Yield the tasks that wait for promises of a task, and for how many."""
     for source in known.view.store.fed_by(known.task.id):
         fed = known.view.store.task(source.task)
-        if fed and fed.spec["source"][source.k]["promises"] and fed.state not in ENDED:
+        if fed and fed.spec.sources[source.k].promises and fed.state not in ENDED:
             counts = known.view.store.task_counts(known.task.id, pool_of_output(source.stream))
             yield fed.name, sum(counts.get(each, 0) for each in (OutputState.PROMISED, OutputState.BROKEN))
 
 
 def _remove(known: Known, _: Content) -> Told:
     items, pieces = sum(known.facts.items.values()), known.task.next_piece
-    noun = noun_of_items(campaigns=known.task.spec["split"]["splitter"] is None)
+    noun = noun_of_items(campaigns=known.task.spec.makes_events)
     words = f"is forgotten: {how_many(items, noun)}, {how_many(pieces, 'piece')}"
     return words, {"items": items, "pieces": pieces}
 

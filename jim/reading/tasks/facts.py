@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jim.jobs import Alike
 from jim.model import Reason, State
@@ -13,6 +13,7 @@ from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
 from jim.reading.view import View
 from jim.statusdb.asked import TaskFailures
 from jim.statusdb.task_rows import Output, OutputState, PieceState, Source, Task, Todo, Wave
+from jim.statusdb.task_spec import SourceSpec
 from jim.statusdb.tasks.outputs import pool_of
 
 MOST_READ = 10_000  # failed pieces whose reasons are grouped
@@ -39,7 +40,7 @@ class SourceSeen(NamedTuple):
     since: str
     closing: str  # what closes it
     unstable: int  # files that have still to come to rest
-    new: int | None  # items that it was the first to bring; None: an older version did not count them
+    new: int  # items that it was the first to bring
 
 
 class WaveSeen(NamedTuple):
@@ -66,38 +67,37 @@ def _example(read: Sequence[TaskFailures], group: Group) -> int:
 def sources(view: View, task: Task) -> list[SourceSeen]:
     """Return the sources of a task."""
     found, new = view.store.sources(task.id), view.store.new_of_sources(task.id)
-    return [_source(task, each, spec, new.get(each.k)) for each, spec in zip(found, task.spec["source"], strict=True)]
+    return [_source(task, each, spec, new.get(each.k, 0)) for each, spec in zip(found, task.spec.sources, strict=True)]
 
 
-def _source(task: Task, each: Source, spec: Mapping[str, Any], new: int | None) -> SourceSeen:
+def _source(task: Task, each: Source, spec: SourceSpec, new: int) -> SourceSeen:
     unstable = json.loads(each.waits)["count"] if each.waits else 0
     known = each.closed, each.looked, each.reason, each.since
     return SourceSeen(each.kind, what_of(spec), *known, _closing(task, spec), unstable, new)
 
 
-def _closing(task: Task, spec: Mapping[str, Any]) -> str:
+def _closing(task: Task, spec: SourceSpec) -> str:
     """Return what closes a source."""
-    if spec["kind"] == "events":
+    if spec.kind == "events":
         return "the first look, which knows all events"
-    if spec["kind"] == "task":
-        return f"task {spec['task']}, once it brings nothing more"
+    if spec.kind == "task":
+        return f"task {spec.task}, once it brings nothing more"
     by_hand = f"`jim task close {task.name}`"
-    if spec["kind"] in ("list", "command"):
+    if spec.kind in ("list", "command"):
         return f"the line `closed`, or {by_hand}"
-    if spec["kind"] == "dataset":
+    if spec.kind == "dataset":
         return f"the catalogue, or {by_hand}"
-    return f"a file `{spec['closed_by']}`, or {by_hand}" if spec.get("closed_by") else by_hand
+    return f"a file `{spec.closed_by}`, or {by_hand}" if spec.closed_by else by_hand
 
 
-def what_of(source: Mapping[str, Any]) -> str:
+def what_of(source: SourceSpec) -> str:
     """Return a source in words."""
-    if source["kind"] == "events":
-        first = source["first_event"]
-        return f"events {first:,} to {first + source['events'] - 1:,}"
-    if source["kind"] == "task":
-        return f"{source['task']}.{source['output']}"
-    told = source[source["kind"]]
-    return f"{source['kind']} {told if isinstance(told, str) else shlex.join(told)}"
+    if source.kind == "events":
+        return f"events {source.first_event:,} to {source.first_event + source.events - 1:,}"
+    if source.kind == "task":
+        return f"{source.task}.{source.output}"
+    place = source.place
+    return f"{source.kind} {place if isinstance(place, str) else shlex.join(place)}"
 
 
 def live_waves(view: View, task: Task) -> list[WaveSeen]:
@@ -122,13 +122,8 @@ class Stream(NamedTuple):
 def streams(view: View, task: Task) -> list[Stream]:
     """Return the output pools of a task."""
     return [
-        Stream(
-            each["name"],
-            each["files"],
-            each.get("store") or "",
-            view.store.task_counts(task.id, f"output {each['name']}"),
-        )
-        for each in task.streams
+        Stream(each.name, each.files, each.store, view.store.task_counts(task.id, f"output {each.name}"))
+        for each in task.spec.outputs
     ]
 
 
@@ -138,7 +133,7 @@ def to_come(view: View, source: Source) -> tuple[int, int]:
     if upstream is None:
         return 0, 0
     counts = view.store.task_counts(upstream.id, pool_of(source.stream))
-    stored = any(each["store"] for each in upstream.streams if each["name"] == source.stream)
+    stored = upstream.spec.stores(source.stream)
     return counts.get(OutputState.PROMISED, 0), counts.get(OutputState.VERIFIED, 0) if stored else 0
 
 

@@ -61,19 +61,13 @@ class Graph(NamedTuple):
 def graph(view: View, names: Iterable[str] = ()) -> Graph:
     """Return the graph of these tasks with all that feed them or are fed by them; without names, that of all tasks."""
     tasks = {each.name: each for each in view.store.tasks()}
-    feeds = [
-        (str(each["task"]), task.name, str(each["output"])) for task in tasks.values() for each in _connectors(task)
-    ]
+    feeds = [(each.task, task.name, each.output) for task in tasks.values() for each in task.spec.connectors]
     wanted = {view.store.task_named(name).name for name in names} or set(tasks)
     while more := {other for start, end, _ in feeds for other in (start, end) if {start, end} & wanted} - wanted:
         wanted |= more
     boxes = [_box(view, task) for name, task in tasks.items() if name in wanted]
     known = [each for each in feeds if each[0] in tasks and each[1] in wanted]
     return Graph(boxes, [_arrow(view, tasks[start], end, stream) for start, end, stream in known])
-
-
-def _connectors(task: Task) -> Iterable[dict[str, object]]:
-    return (each for each in task.spec["source"] if each["kind"] == "task")
 
 
 def _box(view: View, task: Task) -> Box:
@@ -85,7 +79,7 @@ def _box(view: View, task: Task) -> Box:
 
 def _arrow(view: View, start: Task, end: str, stream: str) -> Arrow:
     counts = view.store.task_counts(start.id, pool_of(stream))
-    stored = any(each["store"] for each in start.streams if each["name"] == stream)
+    stored = start.spec.stores(stream)
     promised, verified, there, broken = (counts.get(each, 0) for each in STATES)
     if start.state is TaskState.CANCELLED:  # nobody fulfils these any more
         promised, broken = 0, broken + promised

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jim.reading.quantities import how_many
 from jim.reading.tasks.facts import not_kept, to_come, what_of
 from jim.reading.tasks.promises import MAY_FULFIL, may_be_tried_again
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Source, Task, TaskState
+from jim.statusdb.task_spec import SourceSpec, Split
 from jim.statusdb.tasks.outputs import pool_of
 from jim.tasks.effects import OVER
 
@@ -34,7 +35,7 @@ def hindrances(
         return
     yield from (Hindrance("disk", words) for words in disks)
     whole = task.spec
-    sources = list(zip(view.store.sources(task.id), whole["source"], strict=True))
+    sources = list(zip(view.store.sources(task.id), whole.sources, strict=True))
     for source, spec in sources:
         if source.reason and not source.closed:
             yield Hindrance("source", f"{what_of(spec)} cannot be looked at: {source.reason}")
@@ -46,8 +47,8 @@ def hindrances(
         yield from (
             Hindrance("upstream", told) for source, _ in sources if (told := upstream_idle(view, source, disks))
         )
-    waiting, split = items.get(ItemState.AVAILABLE, 0), whole["split"]
-    if waiting and split["splitter"] is not None and not pieces.get(PieceState.READY):
+    waiting, split = items.get(ItemState.AVAILABLE, 0), whole.split
+    if waiting and not whole.makes_events and not pieces.get(PieceState.READY):
         yield Hindrance("items", waiting_items(waiting, split))
 
 
@@ -56,10 +57,10 @@ def without_room(view: View) -> tuple[str, ...]:
     return tuple(words for stops, words in view.shortages() if stops)
 
 
-def broken(view: View, source: Source, spec: Mapping[str, Any]) -> str:
+def broken(view: View, source: Source, spec: SourceSpec) -> str:
     """Return which promises of another task are broken, and what fulfils them; empty: none that is waited for."""
     upstream = view.store.task(source.upstream) if source.upstream else None
-    if upstream is None or upstream.state in OVER or not spec["promises"] or spec["when_broken"] != "wait":
+    if upstream is None or upstream.state in OVER or not spec.promises or spec.when_broken != "wait":
         return ""
     count = view.store.task_counts(upstream.id, pool_of(source.stream)).get(OutputState.BROKEN, 0)
     if not count:
@@ -85,8 +86,8 @@ def upstream_idle(view: View, source: Source, disks: Sequence[str] | None = None
     return f"{fed} waits, too: {first}" if first else ""
 
 
-def waiting_items(count: int, split: Mapping[str, Any]) -> str:
+def waiting_items(count: int, split: Split) -> str:
     """Return what available items wait for."""
     its = "its" if count == 1 else "their"
-    rule = f"{its} group to be closed" if split["when"] == "closed" else f"a full piece of {split['splitter']}"
+    rule = f"{its} group to be closed" if split.when == "closed" else f"a full piece of {split.splitter}"
     return f"{how_many(count, 'item')} {'waits' if count == 1 else 'wait'} for {rule}"

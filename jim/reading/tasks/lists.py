@@ -8,7 +8,8 @@ from typing import Any
 from jim.errors import BadRequest
 from jim.reading.filters import Filter, Filters
 from jim.reading.lists import COUNTED, LIMIT, PAGE, Page
-from jim.reading.tasks.task import records
+from jim.reading.tasks.records import TaskSeen
+from jim.reading.tasks.task import seen
 from jim.reading.view import View
 from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
 from jim.statusdb.task_rows import ItemState, Output, OutputState, PieceState, Task, TaskState
@@ -54,8 +55,8 @@ GROUPS = {
 }
 
 
-def tasks_page(view: View, asked: Filters) -> Page[dict[str, Any]]:
-    """Return a page of tasks, as programs get them."""
+def tasks_page(view: View, asked: Filters) -> Page[TaskSeen]:
+    """Return a page of tasks."""
     place, backwards = _order(asked.one("sort", "created"))
     fit = _fits(view, asked)
     found = sorted(filter(fit, view.store.tasks()), key=place, reverse=backwards)
@@ -69,7 +70,7 @@ def tasks_page(view: View, asked: Filters) -> Page[dict[str, Any]]:
         count = len(found)
     limit = int(asked.one("limit", str(PAGE)))
     last = ",".join(map(str, place(found[limit - 1]))) if len(found) > limit else ""
-    return Page(records(view, found[:limit]), last, count)
+    return Page(seen(view, found[:limit]), last, count)
 
 
 def _order(sort: str) -> tuple[Callable[[Task], tuple[Any, ...]], bool]:
@@ -94,7 +95,7 @@ def _fits(view: View, asked: Filters) -> Callable[[Task], bool]:
     is_open = asked.one("open")
 
     def fits(task: Task) -> bool:
-        text = f"{task.name} {task.spec['summary'] if words else ''} {task.reason}".casefold()
+        text = f"{task.name} {task.spec.summary if words else ''} {task.reason}".casefold()
         good = (not states or task.state in states) and all(word in text for word in words)
         if good and asked.of("failed"):
             good = bool(counts.get(task.id, {}).get("pieces", {}).get(PieceState.FAILED))
@@ -142,7 +143,7 @@ def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:
     if asked.of("after"):
         p, stream, k = asked.one("after").split(",")
         wanted = wanted._replace(after=(int(p), stream, int(k)))
-    names = asked.of("output") or tuple(each["name"] for each in task.streams)
+    names = asked.of("output") or tuple(each.name for each in task.spec.outputs)
     count = sum(_tallied(view, task, f"output {each}", asked) for each in names)
     found = view.store.outputs_page(task.id, wanted, limit + 1) if count else []
     last = found[limit - 1] if len(found) > limit else None

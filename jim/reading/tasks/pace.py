@@ -58,7 +58,7 @@ def unplanned(view: View, task: Task, items: Mapping[str, int]) -> int | None:
     """Count the pieces that are still to be planned of what is there; None: only the splitter knows."""
     if not items.get(ItemState.AVAILABLE):
         return 0
-    if task.spec["split"]["splitter"] is not None:
+    if not task.spec.makes_events:
         return None
     return sum(map(_pieces_left, view.store.find_items(task.id, "*", ItemState.AVAILABLE, MOST_RANGES)))
 

@@ -54,5 +54,5 @@ def _next_wave(view: View, task: Task, what: str) -> Wait:
     if is_crowded(view.store, task):
         next_ = "they are released once one of them has ended, or has at most 5 % of its local jobs left"
         return Wait(f"{what}; {MOST_WAVES} of its waves have not ended", next_, STORED)
-    every = span(task.spec["release"]["every_seconds"])
+    every = span(task.spec.release.every_seconds)
     return Wait(what, f"the next wave is at the latest {every} after the last one", STORED)

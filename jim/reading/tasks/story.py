@@ -110,8 +110,8 @@ def _source(view: View, task: Task, item: Item) -> str:
     """Return the source that an item came from, in words; empty: it may be one of several, or a person."""
     if item.output:
         return ""
-    sources = [each for each in task.spec["source"] if each["kind"] != "task"]
-    within = [each for each in sources if each["kind"] == "directory" and _is_within(each["directory"], item.name)]
+    sources = [each for each in task.spec.sources if each.kind != "task"]
+    within = [each for each in sources if each.kind == "directory" and _is_within(each.directory, item.name)]
     if not within and view.store.task_lines(task.id, ("add",), 1):
         return ""
     found = within or sources

@@ -18,10 +18,11 @@ from jim.reading.tasks.attempts import attempts
 from jim.reading.tasks.facts import Failure, failures, sources, sums
 from jim.reading.tasks.hindrances import hindrances, without_room
 from jim.reading.tasks.pace import Eta, etas, spreads, unplanned
-from jim.reading.tasks.tests import TestFacts, test_facts
+from jim.reading.tasks.records import FailureSeen, GroupCounts, ItemPart, PieceInDetail, TaskInDetail, TaskSeen
+from jim.reading.tasks.tests import test_facts
 from jim.reading.tasks.words import planned
 from jim.reading.view import View
-from jim.statusdb.task_rows import Item, Output, PieceRow, PieceState, Task, TaskState, Wave
+from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task, TaskState, Wave
 from jim.tasks.effects import fix_of
 
 AT_ONCE = 1000  # items
@@ -56,18 +57,18 @@ def _queued(view: View, wave: Wave) -> int:
     return sum(n for state, n in counts.items() if not state.final and state not in started) if counts else wave.size
 
 
-def records(view: View, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return tasks for programs."""
+def seen(view: View, tasks: Sequence[Task]) -> list[TaskSeen]:
+    """Return tasks, with what is counted of them."""
     if not tasks:
         return []
     ends = etas(view, tasks, view.store.counts_of_tasks([each.id for each in tasks]))
     disks = without_room(view)
-    return [_record(view, each, ends.get(each.id), disks) for each in tasks]
+    return [_seen(view, each, ends.get(each.id), disks) for each in tasks]
 
 
-def record(view: View, task: Task) -> dict[str, Any]:
-    """Return a task for programs."""
-    return records(view, [task])[0]
+def seen_alone(view: View, task: Task) -> TaskSeen:
+    """Return a task, with what is counted of it."""
+    return seen(view, [task])[0]
 
 
 def pieces_of(view: View, task: Task, found: Facts) -> int | None:
@@ -76,68 +77,53 @@ def pieces_of(view: View, task: Task, found: Facts) -> int | None:
     return None if to_plan is None else planned(found.pieces) + to_plan
 
 
-def _record(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> dict[str, Any]:
+def _seen(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> TaskSeen:
     found, spec = facts(view, task), task.spec
-    hindered = [each._asdict() for each in hindrances(view, task, found.items, found.pieces, disks)]
-    why, hinders = task.reason, hindered[0]["words"] if hindered else ""
-    return {
-        "name": task.name,
-        "summary": spec["summary"],
-        "state": task.state.value,
-        "outcome": task.outcome,
-        "reason": hinders or why if task.state is TaskState.RUNNING else why or hinders,
-        "hindrances": hindered,
-        "open": found.open,
-        "items": dict(found.items),
-        "pieces": dict(found.pieces),
-        "pieces_in_all": pieces_of(view, task, found),
-        "campaigns": spec["split"]["splitter"] is None,
-        "outputs": {each["name"]: outputs(view, task, each["name"]) for each in spec.get("output", ())},
-        "on_the_way": found.pieces.get(PieceState.SENT, 0),
-        "queued": found.queued,
-        "throttle": dict(task.throttle),
-        "eta_seconds": round(eta.seconds) if eta else None,
-        "eta_of": {"left": eta.left, "completed_last_hour": eta.last_hour} if eta else None,
-        "priority": task.priority,
-        "tests": task.tests,
-        "tested": bool(task.tested) and task.tested == spec["to_test"],
-        "created": task.created,
-        "updated": task.updated,
-        "owner": task.owner,
-    }
-
-
-def in_detail(view: View, task: Task) -> dict[str, Any]:
-    """Return a task with its sources, groups, waves, reasons of failures and journal, for programs."""
-    return (
-        record(view, task)
-        | sums(view, task)._asdict()
-        | {
-            "test": test_record(test_facts(view, task)),
-            "spreads": [each._asdict() for each in spreads(view, task)],
-            "fixes": fixes(view, task.id),
-            "avoided_hosts": sorted(avoided_now(view)),
-            "file": task.spec["file"],
-            "file_differs": file_differs(task),
-            "sources": [each._asdict() for each in sources(view, task)],
-            "groups": groups(view, task),
-            "failures": [_failure(view, task, each) for each in failures(view, task)[0]],
-            "waves": [_wave(each) for each in view.store.waves(task.id)],
-            "journal": [line._asdict() for line in view.store.task_journal(task.id)],
-        }
+    hindered = tuple(hindrances(view, task, found.items, found.pieces, disks))
+    why, hinders = task.reason, hindered[0].words if hindered else ""
+    return TaskSeen(
+        name=task.name,
+        summary=spec.summary,
+        state=task.state,
+        outcome=task.outcome,
+        reason=hinders or why if task.state is TaskState.RUNNING else why or hinders,
+        hindrances=hindered,
+        open=found.open,
+        items=found.items,
+        pieces=found.pieces,
+        pieces_in_all=pieces_of(view, task, found),
+        campaigns=spec.makes_events,
+        outputs={each.name: outputs(view, task, each.name) for each in spec.outputs},
+        on_the_way=found.pieces.get(PieceState.SENT, 0),
+        queued=found.queued,
+        throttle=task.throttle,
+        eta=eta,
+        priority=task.priority,
+        tests=task.tests,
+        tested=bool(task.tested) and task.tested == spec.to_test,
+        created=task.created,
+        updated=task.updated,
+        owner=task.owner,
     )
 
 
-def test_record(told: TestFacts) -> dict[str, Any]:
-    """Return what is known of the last test of a task, for programs."""
-    criteria = [{"what": what, "met": met} for what, met in told.criteria]
-    pieces = [each._asdict() for each in told.pieces]
-    return {**told._asdict(), "pieces": pieces, "criteria": criteria, "measured": told.measured()}
-
-
-def _wave(wave: Wave) -> dict[str, Any]:
-    kept = ("w", "size", "grid", "reason", "created")
-    return {"test": wave.t, **{name: getattr(wave, name) for name in kept}, "state": wave.state.value}
+def in_detail(view: View, task: Task) -> TaskInDetail:
+    """Return a task with its sources, groups, waves, reasons of failures and journal."""
+    return TaskInDetail(
+        task=seen_alone(view, task),
+        sums=sums(view, task),
+        test=test_facts(view, task),
+        spreads=spreads(view, task),
+        fixes=fixes(view, task.id),
+        avoided_hosts=sorted(avoided_now(view)),
+        file=task.spec.file,
+        file_differs=file_differs(task),
+        sources=sources(view, task),
+        groups=groups(view, task),
+        failures=[_failure(view, task, each) for each in failures(view, task)[0]],
+        waves=view.store.waves(task.id),
+        journal=view.store.task_journal(task.id),
+    )
 
 
 def outputs(view: View, task: Task, stream: str) -> dict[str, int]:
@@ -145,20 +131,20 @@ def outputs(view: View, task: Task, stream: str) -> dict[str, int]:
     return view.store.task_counts(task.id, f"output {stream}")
 
 
-def groups(view: View, task: Task) -> list[dict[str, Any]]:
+def groups(view: View, task: Task) -> list[GroupCounts]:
     """Return what is counted of each group."""
-    found = {each.grp: {"group": each.grp, "closed": each.closed} for each in view.store.groups(task.id)}
-    counted: dict[str, dict[str, dict[str, int]]] = {grp: {"items": {}, "pieces": {}} for grp in found}
+    closed = {each.grp: each.closed for each in view.store.groups(task.id)}
+    counted: dict[str, dict[str, dict[str, int]]] = {grp: {"items": {}, "pieces": {}} for grp in closed}
     for grp, what, state, count in view.store.task_counts_by_group(task.id):
         counted.setdefault(grp, {"items": {}, "pieces": {}}).setdefault(what, {})[state] = count
-    return [found.get(grp, {"group": grp, "closed": ""}) | counts for grp, counts in counted.items()]
+    return [GroupCounts(grp, closed.get(grp, ""), counts) for grp, counts in counted.items()]
 
 
-def _failure(view: View, task: Task, each: Failure) -> dict[str, Any]:
+def _failure(view: View, task: Task, each: Failure) -> FailureSeen:
     piece = view.store.piece(task.id, each.example)
     local = local_job_of(view, piece) if piece else ""
     name = f"{task.name}/{each.example}"
-    return {"reason": each.reason, "times": each.times, "example": f"{name} = {local}" if local else name}
+    return FailureSeen(each.reason, each.times, f"{name} = {local}" if local else name)
 
 
 def local_job_of(view: View, piece: PieceRow) -> str:
@@ -170,8 +156,8 @@ def local_job_of(view: View, piece: PieceRow) -> str:
 def file_differs(task: Task) -> bool:
     """Tell whether the task file is no longer what runs; a file that cannot be read differs not."""
     with suppress(OSError, ValueError, JimError):
-        text = read_regular(resolved(Path(task.spec["file"])), LONGEST_TASK_FILE)
-        return hashlib.sha256(text).hexdigest() != str(task.spec["file_sha256"])
+        text = read_regular(resolved(Path(task.spec.file)), LONGEST_TASK_FILE)
+        return hashlib.sha256(text).hexdigest() != task.spec.file_sha256
     return False
 
 
@@ -198,29 +184,27 @@ def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:
     return task, piece
 
 
-def piece_record(view: View, piece: PieceRow) -> dict[str, Any]:
-    """Return a piece with its items, for programs."""
+def piece_in_detail(view: View, piece: PieceRow) -> PieceInDetail:
+    """Return a piece with its items and attempts."""
     parts = view.store.parts_of(piece.task, piece.p)
     known = view.store.items(piece.task, {each.item for each in parts})
-    masks = [{name: value for name, value in part._asdict().items() if value is not None} for part in parts]
-    told = [mask | {"item": known[part.item].name, "id": part.item} for mask, part in zip(masks, parts, strict=True)]
-    return {
-        "piece": piece.p,
-        "group": piece.grp,
-        "state": piece.state.value,
-        "wave": piece.wave,
-        "local_job": local_job_of(view, piece),
-        "planned": as_utc(piece.planned),
-        "missing": piece.missing,
-        "attempts_before": piece.attempts,
-        "attempts": [each._asdict() for each in attempts(view, piece)],
-        "seconds": piece.seconds or None,
-        "fixes": fixes(view, piece.task, _fix_of(view, piece)),
-        "changes": piece.record.get("changes", {}),
-        "reason": piece.reason,
-        "items": told,
-        "outputs": [_output(each) for each in view.store.outputs_of(piece.task, piece.p)],
-    }
+    return PieceInDetail(
+        piece=piece.p,
+        group=piece.grp,
+        state=piece.state,
+        wave=piece.wave,
+        local_job=local_job_of(view, piece),
+        planned=as_utc(piece.planned),
+        missing=piece.missing,
+        attempts_before=piece.attempts,
+        attempts=attempts(view, piece),
+        seconds=piece.seconds or None,
+        fixes=fixes(view, piece.task, _fix_of(view, piece)),
+        changes=piece.record.get("changes", {}),
+        reason=piece.reason,
+        items=[ItemPart(known[each.item].name, each) for each in parts],
+        outputs=view.store.outputs_of(piece.task, piece.p),
+    )
 
 
 def fixes(view: View, task: int, upto: int | None = None) -> dict[str, dict[str, Any]]:
@@ -232,13 +216,6 @@ def _fix_of(view: View, piece: PieceRow) -> int:
     """Return the last fix that the attempts at a piece have; 0: none."""
     wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
     return fix_of(view.store, wave, piece.n) if wave else 0
-
-
-def _output(output: Output) -> dict[str, Any]:
-    """Return what a piece has promised or brought, for programs."""
-    kept = ("name", "place", "sha256", "bytes", "fix", "reason")
-    told = {name: getattr(output, name) for name in kept}
-    return {"output": output.stream, "k": output.k, "state": output.state.value, **told, "record": output.record}
 
 
 def age(view: View, then: str) -> str:

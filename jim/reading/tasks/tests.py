@@ -76,7 +76,7 @@ def test_facts(view: View, task: Task) -> TestFacts:
     timed = [(each.seconds, each.events) for each in pieces if each.seconds is not None and each.events]
     events = sum(count for _, count in timed)
     per_event = sum(seconds for seconds, _ in timed) / events if events else None
-    usual = max((int(each.get("events_per_piece") or 0) for each in task.spec["source"]), default=0)
+    usual = max((each.events_per_piece for each in task.spec.sources), default=0)
     estimate = (usual, usual * per_event) if usual and per_event is not None else None
     return TestFacts(task.tests, pieces, list(_criteria(task, pieces, _verdict(view, task))), per_event, estimate)
 
@@ -115,8 +115,8 @@ def _tried(view: View, task: Task, wave: Wave) -> TriedPiece:
     if record is None:
         return TriedPiece(f"{job.id}.0", *known, 0)
     names = [each.name for each in record.files]
-    outputs = {each["name"]: len(streams.files_of(each, names)) for each in task.streams}
-    missing = streams.missing(task.streams, names)
+    outputs = {each.name: len(streams.files_of(each, names)) for each in task.spec.outputs}
+    missing = streams.missing(task.spec.outputs, names)
     return TriedPiece(f"{job.id}.0", *known, len(names), record.peak_mb, outputs, missing)
 
 
@@ -131,19 +131,19 @@ def _criteria(task: Task, pieces: list[TriedPiece], verdict: str) -> list[tuple[
     """Return what a test asks for, and whether that is met."""
     if not pieces:
         return []
-    test, failed = task.spec["test"], [each for each in pieces if each.state in ("failed", "killed", "new", "refused")]
+    test, failed = task.spec.test, [each for each in pieces if each.state in ("failed", "killed", "new", "refused")]
     done = [each for each in pieces if each.state == State.COMPLETED.value]
     rest = "yes" if len(done) == len(pieces) else "not yet" if verdict == "not yet" else "not known"
     found = [("all pieces complete", "no" if failed else rest)]
-    most = test["most_seconds"]
+    most = test.most_seconds
     if most:
         late = any(each.seconds is not None and each.seconds > most for each in pieces)
         found.append((f"each within {most:g} s", "no" if late else rest))
-    if task.streams:
+    if task.spec.outputs:
         lacking = any(each.missing for each in pieces)
         found.append(("each brings its outputs", "no" if lacking else rest))
-    if test["check"]:
-        check = [as_named(test["check"][0]), *test["check"][1:]]
+    if test.check:
+        check = [as_named(test.check[0]), *test.check[1:]]
         before = any(judged == "no" for _, judged in found)
         found.append((f"check {shlex.join(check)} exits 0", "not run" if before else verdict))
     return found

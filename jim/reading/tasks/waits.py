@@ -125,7 +125,7 @@ def _test(view: View, task: Task) -> Iterator[Wait]:
 
 
 def _sources(view: View, task: Task) -> Iterator[Wait]:
-    for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
+    for source, spec in zip(view.store.sources(task.id), task.spec.sources, strict=True):
         if source.closed:
             continue
         if source.reason:
@@ -135,7 +135,7 @@ def _sources(view: View, task: Task) -> Iterator[Wait]:
             )
             yield Wait(what, next_, "the first such look", source.since)
         else:
-            next_ = f"it is looked at every {span(spec.get('every_seconds') or 0)}"
+            next_ = f"it is looked at every {span(spec.every_seconds)}"
             if source.upstream:
                 next_ = upstream_idle(view, source) or "what that task brings arrives at once"
             what = f"{'output ' if source.upstream else ''}{what_of(spec)}"
@@ -167,13 +167,13 @@ def _unstable(view: View, source: Source) -> Iterator[Wait]:
 
 
 def _items(view: View, task: Task) -> Iterator[Wait]:
-    split = task.spec["split"]
+    split = task.spec.split
     count = view.store.task_counts(task.id, "items").get(ItemState.AVAILABLE, 0)
-    if not count or split["splitter"] is None:
+    if not count or split.splitter is None:
         return
     oldest = min((since for _, since in view.store.oldest_available(task.id)), default=0.0)
     waited = span(max(0.0, view.store.clock.steady() - oldest))
-    limit = split["max_wait_seconds"]
+    limit = split.max_wait_seconds
     soon = f"after {span(limit)}, or once" if limit else "once"
     its, make = ("its", "it makes") if count == 1 else ("their", "they make")
     what = f"{waiting_items(count, split)}, {'' if count == 1 else 'the oldest '}for {waited}"
@@ -210,7 +210,7 @@ def _promised(view: View, task: Task, pieces: int, items: int) -> Iterator[Wait]
 def _promises(view: View, task: Task, waiting: int) -> Wait:
     """Tell what pieces wait for that is only promised, and what is broken of that."""
     told, again = [], ""
-    for source, spec in zip(view.store.sources(task.id), task.spec["source"], strict=True):
+    for source, spec in zip(view.store.sources(task.id), task.spec.sources, strict=True):
         counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
         promised, unstored = to_come(view, source)
         states = {"promised": promised, "to be stored": unstored, "broken": counts.get(OutputState.BROKEN, 0)}
@@ -226,7 +226,7 @@ def _promises(view: View, task: Task, waiting: int) -> Wait:
 
 def _items_promised(view: View, task: Task, count: int) -> Wait:
     """Tell of promised items that are in no piece."""
-    kinds = zip(view.store.sources(task.id), task.spec["source"], strict=True)
+    kinds = zip(view.store.sources(task.id), task.spec.sources, strict=True)
     again = "; ".join(told for source, spec in kinds if (told := broken(view, source, spec)))
     what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} promised, and in no piece yet"
     return Wait(what, again or "pieces are planned as more is promised, or once their group is closed", STORED)

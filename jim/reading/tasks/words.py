@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from jim.reading.job.history import Spread
 from jim.reading.quantities import counted, how_many, number, span
-from jim.statusdb.task_rows import PieceState, TaskState
+from jim.reading.tasks.facts import SourceSeen, Sums
+from jim.reading.tasks.records import TaskSeen
+from jim.statusdb.task_rows import Part, PieceState, TaskState
 from jim.tasks.throttle import in_words, read, size_in_words
 
 ASIDE = ("available", "late", "gone", "left out", "dropped")  # states of items that nothing works on
@@ -14,9 +16,9 @@ NOT_PLANNED = (PieceState.TAKEN_BACK, PieceState.REPLACED)  # pieces that no lon
 NO_ETA = "-"
 
 
-def state_in_words(told: Mapping[str, Any]) -> str:
+def state_in_words(task: TaskSeen) -> str:
     """Return the state of a task, with its outcome."""
-    return f"{told['state']}: {told['outcome']}" if told["outcome"] else str(told["state"])
+    return f"{task.state}: {task.outcome}" if task.outcome else task.state.value
 
 
 def noun_of_items(*, campaigns: bool) -> str:
@@ -24,10 +26,10 @@ def noun_of_items(*, campaigns: bool) -> str:
     return "campaign" if campaigns else "item"
 
 
-def items_in_words(told: Mapping[str, Any]) -> str:
+def items_in_words(task: TaskSeen) -> str:
     """Return how many items there are, and how many of them wait or are not taken; of events, how many campaigns."""
-    counts: Mapping[str, int] = told["items"]
-    if told["campaigns"]:
+    counts = task.items
+    if task.campaigns:
         return how_many(sum(counts.values()), "campaign") if counts else "0"
     aside = [(name, counts[name]) for name in ASIDE if counts.get(name)]
     more = f" ({counted(aside)})" if aside else ""
@@ -39,58 +41,56 @@ def planned(pieces: Mapping[str, int]) -> int:
     return sum(count for state, count in pieces.items() if state not in NOT_PLANNED)
 
 
-def pieces_in_words(told: Mapping[str, Any]) -> str:
+def pieces_in_words(task: TaskSeen) -> str:
     """Return how many pieces are completed, of how many."""
-    of = "?" if told["pieces_in_all"] is None else f"{told['pieces_in_all']:,}"
-    return f"{told['pieces'].get(PieceState.COMPLETED, 0):,} of {of} completed"
+    of = "?" if task.pieces_in_all is None else f"{task.pieces_in_all:,}"
+    return f"{task.pieces.get(PieceState.COMPLETED, 0):,} of {of} completed"
 
 
-def way_in_words(told: Mapping[str, Any]) -> str:
+def way_in_words(task: TaskSeen) -> str:
     """Return how many pieces are on the way."""
-    sent = told["on_the_way"]
-    return f"{sent:,} ({told['queued']:,} queued)" if sent else "0"
+    return f"{task.on_the_way:,} ({task.queued:,} queued)" if task.on_the_way else "0"
 
 
-def throttle_in_words(told: Mapping[str, Any]) -> str:
+def throttle_in_words(task: TaskSeen) -> str:
     """Return the allowance, and how attempts end as long as there are any to come."""
-    is_over = told["state"] in {TaskState.FINISHED, TaskState.CANCELLED}
-    return (size_in_words if is_over else in_words)(read(told["throttle"]))
+    is_over = task.state in {TaskState.FINISHED, TaskState.CANCELLED}
+    return (size_in_words if is_over else in_words)(read(task.throttle))
 
 
-def eta_in_words(told: Mapping[str, Any]) -> str:
+def eta_in_words(task: TaskSeen) -> str:
     """Return how long a task still takes, as far as that can be known."""
-    return NO_ETA if told["eta_seconds"] is None else span(max(1, round(told["eta_seconds"] / 60)) * 60)
+    return NO_ETA if task.eta_seconds is None else span(max(1, round(task.eta_seconds / 60)) * 60)
 
 
-def part_in_words(told: Mapping[str, Any]) -> str:
+def part_in_words(part: Part) -> str:
     """Return the part of an item that a piece has."""
-    run = f"run {told['run']}, " if "run" in told else ""
-    if "first_event" in told:
-        return f"{run}events {told['first_event']:,} to {told['last_event']:,}"
-    return f"{run}lumis {told['first_lumi']:,} to {told['last_lumi']:,}" if "first_lumi" in told else "all of it"
+    run = f"run {part.run}, " if part.run is not None else ""
+    if part.first_event is not None:
+        return f"{run}events {part.first_event:,} to {part.last_event:,}"
+    return f"{run}lumis {part.first_lumi:,} to {part.last_lumi:,}" if part.first_lumi is not None else "all of it"
 
 
-def spread_in_words(told: Mapping[str, Any]) -> str:
+def spread_in_words(spread: Spread) -> str:
     """Return the quartiles of a quantity."""
-    values = " | ".join(number(each) for each in told["quartiles"])
-    return f"{values} {told['unit']} (quartiles of {how_many(told['of'], 'completed local job')})"
+    values = " | ".join(number(each) for each in spread.quartiles)
+    return f"{values} {spread.unit} (quartiles of {how_many(spread.of, 'completed local job')})"
 
 
-def inputs_in_words(told: Mapping[str, Any]) -> str:
+def inputs_in_words(sums: Sums) -> str:
     """Return how many inputs are no longer as they were when they were worked on; empty: all are."""
-    since = [("removed since", told["removed"]), ("changed since", told["stale"])]
+    since = [("removed since", sums.removed), ("changed since", sums.stale)]
     return counted((words, count) for words, count in since if count)
 
 
-def source_in_words(told: Mapping[str, Any]) -> str:
+def source_in_words(source: SourceSeen) -> str:
     """Return what a source was the first to bring, whether more may come, when it was looked at, what closes it."""
-    looked = f", looked at {told['looked']}" if told["looked"] else ", not looked at yet"
-    state = f"closed since {told['closed']}" if told["closed"] else "open"
-    noun = noun_of_items(campaigns=told["kind"] == "events")
-    new = "" if told["new"] is None else f"{how_many(told['new'], noun)}, "
-    words = f"{told['what']}: {new}{state}{looked}"
-    if told["unstable"]:
-        words += f"; {how_many(told['unstable'], 'file')} not taken{'' if told['closed'] else ' yet'}"
-    if told["reason"]:
-        words += f"; cannot be looked at since {told['since']}: {told['reason']}"
-    return words if told["closed"] else f"{words}; closed by {told['closing']}"
+    looked = f", looked at {source.looked}" if source.looked else ", not looked at yet"
+    state = f"closed since {source.closed}" if source.closed else "open"
+    noun = noun_of_items(campaigns=source.kind == "events")
+    words = f"{source.what}: {how_many(source.new, noun)}, {state}{looked}"
+    if source.unstable:
+        words += f"; {how_many(source.unstable, 'file')} not taken{'' if source.closed else ' yet'}"
+    if source.reason:
+        words += f"; cannot be looked at since {source.since}: {source.reason}"
+    return words if source.closed else f"{words}; closed by {source.closing}"

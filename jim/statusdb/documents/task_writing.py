@@ -21,7 +21,7 @@ AT_ONCE = 1000  # pieces
 def task_element(store: Store, task: Task, outer: str = "") -> Iterator[str]:
     """Yield the element of a task in parts."""
     yield from (f"<jim:task{outer}{head}>\n" for _, head in _heads_of(store, "task", task.id))
-    request = {name: public(value) for name, value in task.spec["request"].items()}
+    request = {name: public(value) for name, value in task.spec.request.items()}
     yield of_value("request", "", request) + "\n"
     yield from _sources(store, task)
     for group in store.groups(task.id):
@@ -47,9 +47,12 @@ def _heads_of(store: Store, name: str, task: int, pieces: range | None = None) -
 
 def _sources(store: Store, task: Task) -> Iterator[str]:
     """Yield what fills a task: what the task file says, and what is known of it."""
-    for each, said in zip(store.sources(task.id), task.spec["source"], strict=True):
+    for each, said in zip(store.sources(task.id), task.spec.sources, strict=True):
         known = {name: getattr(each, name) for name in ("kind", "closed", "looked", "reason", "since")}
-        yield of_value("source", attributes(known), {name: value for name, value in said.items() if value}) + "\n"
+        yield (
+            of_value("source", attributes(known), {name: value for name, value in said.to_record().items() if value})
+            + "\n"
+        )
 
 
 def _pieces(store: Store, task: Task, numbers: range) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import (
@@ -25,6 +24,7 @@ from jim.statusdb.task_rows import (
     TaskState,
     Todo,
 )
+from jim.statusdb.task_spec import SourceSpec
 from jim.statusdb.tasks.outputs import OUTPUTS, read_output
 from jim.statusdb.tasks.pools import ids
 from jim.statusdb.tasks.waves import Waves, read_piece
@@ -101,14 +101,14 @@ class Chains(Waves):
         )
         return {number for (number,) in self.db.execute(sql, (ids(outputs),))}
 
-    def _spec_of(self, source: Source) -> Mapping[str, Any]:
+    def _spec_of(self, source: Source) -> SourceSpec | None:
         task = self.task(source.task)
-        return dict(task.spec["source"][source.k]) if task and task.state not in OVER else {}
+        return task.spec.sources[source.k] if task and task.state not in OVER else None
 
     def _feed(self, source: Source, outputs: Sequence[Output], there: int) -> None:
         """Add items that a task is fed with, if it may have them yet; their groups are to be planned."""
-        spec = self._spec_of(source) if outputs else {}
-        if not spec or (there != THERE and not spec["promises"]):
+        spec = self._spec_of(source) if outputs else None
+        if not spec or (there != THERE and not spec.promises):
             return
         state = ItemState.AVAILABLE if there == THERE else ItemState.PROMISED
         last: dict[str, Output] = {}
@@ -133,8 +133,8 @@ class Chains(Waves):
     def _expected(self, output: Output) -> str:
         """Return what is known of a file before it is there."""
         task = self.task(output.task)
-        streams = task.streams if task else ()
-        expects = next((each.get("expects") for each in streams if each["name"] == output.stream), None)
+        pools = task.spec.outputs if task else ()
+        expects = next((each.expects for each in pools if each.name == output.stream), None)
         return as_json(expects) if expects else ""
 
     def _runs_before(self, output: Output) -> str:
@@ -277,7 +277,7 @@ class Chains(Waves):
         first = row.next_piece if row else upto
         with self.transaction():
             super().end_plan(task, upto, acquired)
-            if row and any(each.get("promises") for each in row.spec["source"]):
+            if row and any(each.promises for each in row.spec.sources):
                 self._count_missing(task, range(first, upto))
 
     def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:

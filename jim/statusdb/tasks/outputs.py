@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import OUTPUT_FOLLOWS, Brought, Output, OutputState, PieceState, Todo
 from jim.statusdb.tasks.pools import Pools, ids
 
-ANY = "any"  # so many files as a piece brings
 PROMISE = "INSERT INTO output (task, p, stream, k, grp, state, promised, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 OF_PIECES = "task = ? AND p IN (SELECT value FROM json_each(?))"
 
@@ -129,12 +128,12 @@ class Outputs(Pools):
     def _promise(self, task: int, first: int, upto: int) -> None:
         """Promise what the pieces from a number on bring."""
         row = self.task(task)
-        streams: Iterable[Mapping[str, Any]] = row.streams if row else ()
+        pools = row.spec.outputs if row else ()
         found = self.db.execute("SELECT p, grp FROM piece WHERE task = ? AND p >= ? AND p < ?", (task, first, upto))
-        new = list(found) if streams else []
-        for each in streams:
-            count = 1 if each["each"] == ANY else each["each"]
-            self._add_promises((task, p, each["name"], k, grp) for p, grp in new for k in range(count))
+        new = list(found) if pools else []
+        for each in pools:
+            count = each.each if isinstance(each.each, int) else 1
+            self._add_promises((task, p, each.name, k, grp) for p, grp in new for k in range(count))
 
     def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
         """Add promises, and count them; return their numbers."""

@@ -10,6 +10,7 @@ from jim.database import MEMORY
 from jim.errors import UnknownJob
 from jim.statusdb.connected import Connected
 from jim.statusdb.task_rows import LIVE_TASKS, Task, TaskLine, TaskState
+from jim.statusdb.task_spec import SourceSpec, Spec
 from jim.statusdb.tasks.task_rules import RULES
 
 LIVE = ", ".join(repr(state.value) for state in LIVE_TASKS)
@@ -27,6 +28,7 @@ COUNT = (
 )
 OF_SOURCE = "source "  # what the tally calls the items that a source was the first to bring, by its number
 NEW = "UPDATE task_tally SET count = count + ? WHERE task = ? AND what = ?"
+SET_SPEC = "UPDATE task SET spec = ? WHERE id = ?"
 LFN = "json_extract(record, '$.lfn')"
 MOVED = (  # what has the path of the state directory
     "UPDATE output SET place = :new || substr(place, length(:old) + 1) WHERE instr(place, :old) = 1",
@@ -103,13 +105,13 @@ class Tasks(Connected):
         name: str,
         nonce: str,
         owner: str,
-        spec: Mapping[str, Any],
+        spec: Spec,
         digest: str,
         throttle: Mapping[str, int],
         by: str,
     ) -> int:
         """Store a task, in place of one of this name that was not started; return its number, 0 if it is known."""
-        now, row = self.clock.utc(), (json.dumps(spec), digest)
+        now, row = self.clock.utc(), (json.dumps(spec.to_record()), digest)
         with self.transaction():
             old = self.db.execute("SELECT id, digest, state, tested FROM task WHERE name = ?", (name,)).fetchone()
             if old and (old[1] == digest or old[2] not in (TaskState.CONFIGURED, TaskState.READY)):
@@ -117,13 +119,13 @@ class Tasks(Connected):
             number, fixed = self._new_number(), bool(old and self.fixes(old[0]))
             if old:
                 self.remove_task(old[0])
-            values = (name, nonce, owner, *row, json.dumps(throttle), spec.get("priority", 0), now, now)
+            values = (name, nonce, owner, *row, json.dumps(throttle), spec.priority, now, now)
             self.db.execute(ADD, (number, *values))
-            self._add_sources(number, spec["source"])
+            self._add_sources(number, spec.sources)
             if old:  # what it feeds stays fed by it
                 self.db.execute("UPDATE source SET upstream = ? WHERE upstream = ?", (number, old[0]))
             self.note_task(number, "replaced" if old else "created", by)
-            if old and old[3] and old[3] == spec["to_test"] and not fixed:  # what a test depends on is as it was
+            if old and old[3] and old[3] == spec.to_test and not fixed:  # what a test depends on is as it was
                 self.set_task(number, state=TaskState.READY, tested=old[3])
         return number
 
@@ -133,11 +135,11 @@ class Tasks(Connected):
         self._last_number = max(self._last_number, last) + 1
         return self._last_number
 
-    def _add_sources(self, number: int, sources: Sequence[Mapping[str, Any]]) -> None:
+    def _add_sources(self, number: int, sources: Sequence[SourceSpec]) -> None:
         for k, each in enumerate(sources):
-            fed = (self.task_named(each["task"]).id, each["output"]) if each["kind"] == "task" else (0, "")
+            fed = (self.task_named(each.task).id, each.output) if each.kind == "task" else (0, "")
             sql = "INSERT INTO source (task, k, kind, upstream, stream) VALUES (?, ?, ?, ?, ?)"
-            self.db.execute(sql, (number, k, each["kind"], *fed))
+            self.db.execute(sql, (number, k, each.kind, *fed))
             self.db.execute(COUNT, (number, f"{OF_SOURCE}{k}", "", "new", 0))
 
     def remove_task(self, number: int) -> None:
@@ -170,16 +172,16 @@ class Tasks(Connected):
             values = (*columns.values(), self.clock.utc(), number)
             self.db.execute(f"UPDATE task SET {names} WHERE id = ?", values)
 
-    def set_spec(self, number: int, spec: Mapping[str, Any]) -> None:
+    def set_spec(self, number: int, spec: Spec) -> None:
         """Change what the task file said, as far as a person may change it later."""
-        self.db.execute("UPDATE task SET spec = ? WHERE id = ?", (json.dumps(spec), number))
+        self.db.execute(SET_SPEC, (json.dumps(spec.to_record()), number))
 
     def move_places(self, old: str, new: str) -> None:
         """Note that the state directory has another path, with all that it keeps of tasks."""
         below = {"old": f"{old}/", "new": f"{new}/"}
         with self.transaction():
             for number, spec in self.db.execute("SELECT id, spec FROM task").fetchall():
-                self.set_spec(number, _moved(json.loads(spec), **below))
+                self.db.execute(SET_SPEC, (json.dumps(_moved(json.loads(spec), **below)), number))
             for number, *texts in self.db.execute(UNSPLIT).fetchall():
                 request, realm = (text and json.dumps(_moved(json.loads(text), **below)) for text in texts)
                 self.db.execute("UPDATE request SET text = ? WHERE grid = ?", (request, number))
@@ -243,12 +245,12 @@ class Tasks(Connected):
         yield from self.db.execute(sql, (number,))
 
     def count_new(self, task: int, k: int, count: int) -> None:
-        """Count items that a source is the first to bring; those of a task of an older version are not known."""
+        """Count items that a source is the first to bring."""
         if count:
             self.db.execute(NEW, (count, task, f"{OF_SOURCE}{k}"))
 
     def new_of_sources(self, task: int) -> dict[int, int]:
-        """Count the items that each source was the first to bring, if nobody of an older version has made the task."""
+        """Count the items that each source was the first to bring."""
         found = self.db.execute("SELECT what, count FROM task_tally WHERE task = ? AND state = 'new'", (task,))
         return {int(what.removeprefix(OF_SOURCE)): count for what, count in found}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 from shutil import which
@@ -19,6 +20,7 @@ from jim.request import declarations, handler_of
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
+from jim.statusdb.task_spec import SourceSpec, Spec, Split
 from jim.tasks.file import places, streams
 from jim.tasks.file.faults import Faults, Wrong, wrong
 from jim.tasks.file.words import ELSEWHERE
@@ -28,7 +30,6 @@ from jim.work.program import require_program, with_program
 from jim.work.sizing import check_limits, size
 from jim.work.splitters import find, name_of, parameters
 
-Spec = dict[str, Any]
 OF_CLOSED = ("total_files", "total_lumis", "total_events", "job_limit", "maxFiles")  # parameters
 WHENS = ("full", "now", "closed")
 PRODUCERS = ("WMBSMergeBySize", "SiblingProcessingBased")
@@ -38,21 +39,21 @@ A_FILE = {"lfn": "/checked/before/there/is/any"}
 def check(spec: Spec, site: Site) -> Spec:
     """Check a task that is read; return it with the splitter and the sizes that it leaves to JIM."""
     faults = Faults()
-    for name in spec["request"]:
+    for name in spec.request:
         if name in ELSEWHERE:
             faults.add(wrong(f"request.{name}", ELSEWHERE[name]))
-    for nth, each in enumerate(spec["source"]):
+    for nth, each in enumerate(spec.sources):
         with faults.gathered(nth):
             _check_source(each, site)
-    places.check(spec["source"], faults)
-    for nth, each in enumerate(spec.get("output", ())):
+    places.check(spec.sources, faults)
+    for nth, pool in enumerate(spec.outputs):
         with faults.gathered(nth):
-            streams.check_store(each)
+            streams.check_store(pool)
     with faults.gathered():
-        _check_analyser(spec["analyser"], site)
+        _check_analyser(spec.analyser, site)
     with faults.gathered():
-        _check_program("test.check", spec["test"]["check"])
-    if not spec["request"].keys() & ELSEWHERE.keys():
+        _check_program("test.check", spec.test.check)
+    if not spec.request.keys() & ELSEWHERE.keys():
         with faults.gathered():
             spec = _check_request(spec, site)
     faults.refuse()
@@ -61,14 +62,14 @@ def check(spec: Spec, site: Site) -> Spec:
 
 def _check_request(spec: Spec, site: Site) -> Spec:
     """Check what becomes of items: the splitter, and the request of each grid job with what it brings."""
-    kinds = {each["kind"] for each in spec["source"]}
+    kinds = {each.kind for each in spec.sources}
     if "events" in kinds and len(kinds) > 1:
         raise wrong("source.events", "a task makes events or has files; make two tasks of them")
     try:
-        spec["request"] = with_program(spec["request"], site.site.handlers, Path(spec["file"]).parent)
+        spec = spec._replace(request=with_program(spec.request, site.site.handlers, Path(spec.file).parent))
         spec = _check_events(spec, site) if "events" in kinds else _check_files(spec, site)
-        handler, checked = sample(spec, site, events=sum(each.get("events") or 0 for each in spec["source"]))
-        streams.check(spec.get("output", ()), [str(each) for each in handler.outputs(checked)])
+        handler, checked = sample(spec, site, events=spec.events)
+        streams.check(spec.outputs, [str(each) for each in handler.outputs(checked)])
         return spec
     except Wrong:
         raise
@@ -77,26 +78,26 @@ def _check_request(spec: Spec, site: Site) -> Spec:
         raise Wrong(error.words, told=told and f"request.{told}") from error
 
 
-def _check_source(source: Mapping[str, Any], site: Site) -> None:
-    if source["kind"] in ("directory", "list"):
+def _check_source(source: SourceSpec, site: Site) -> None:
+    if source.kind in ("directory", "list"):
         _check_place(source)
-    elif source["kind"] == "command":
-        if not source["command"]:
+    elif source.kind == "command":
+        if not source.command:
             raise wrong("source.command", "empty: say the program and its words")
-        _check_program("source.command", source["command"])
-    elif source["kind"] == "dataset":
-        _check_dataset(source["dataset"], site)
-    if source.get("group"):
-        _check_group(source["group"])
-    if source["kind"] == "directory":
+        _check_program("source.command", source.command)
+    elif source.kind == "dataset":
+        _check_dataset(source.dataset, site)
+    if source.group:
+        _check_group(source.group)
+    if source.kind == "directory":
         _check_patterns(source)
 
 
-def _check_patterns(source: Mapping[str, Any]) -> None:
+def _check_patterns(source: SourceSpec) -> None:
     """Refuse patterns that no name below the directory can have."""
-    files, closed_by = Path(source["files"]), source["closed_by"]
-    if not source["files"] or files.is_absolute() or ".." in files.parts:
-        raise wrong("source.files", f"{source['files']!r}: a pattern of names below the directory, such as *.raw")
+    files, closed_by = Path(source.files), source.closed_by
+    if not source.files or files.is_absolute() or ".." in files.parts:
+        raise wrong("source.files", f"{source.files!r}: a pattern of names below the directory, such as *.raw")
     before, dot, ending = Path(closed_by).name.rpartition(".")
     if closed_by and not dot:
         raise wrong("source.closed_by", f"{closed_by!r}: no ending: that of the file is the group, as in END.*")
@@ -110,16 +111,15 @@ def _is_open(pattern: str) -> bool:
     return bool(set("*?[") & set(pattern))
 
 
-def _check_place(source: Mapping[str, Any]) -> None:
-    kind = source["kind"]
-    place = Path(source[kind])
-    if kind == "directory" and not place.is_dir():
+def _check_place(source: SourceSpec) -> None:
+    place = Path(source.directory or source.list)
+    if source.kind == "directory" and not place.is_dir():
         raise wrong("source.directory", f"{place}: no such directory")
-    if kind == "list" and not place.is_file():
+    if source.kind == "list" and not place.is_file():
         raise wrong("source.list", f"{place}: no such file")
 
 
-def _check_program(path: str, words: list[str]) -> None:
+def _check_program(path: str, words: Sequence[str]) -> None:
     if words and which(words[0]) is None:
         why = "may not be executed" if Path(words[0]).is_file() else "no such program"
         raise wrong(path, f"{words[0]}: {why}")
@@ -159,24 +159,32 @@ def _check_analyser(name: str, site: Site) -> None:
 
 
 def _check_events(spec: Spec, site: Site) -> Spec:
-    if spec["split"]["splitter"] is not None:
+    if not spec.makes_events:
         raise wrong("split.splitter", "events are cut by their number; say events_per_piece in source")
-    for each in spec["source"]:
-        each["events"] = each["events"] or _events_of(spec["request"], site)
-        if each["campaigns"] > each["events"]:
-            raise wrong("source.campaigns", f"{each['campaigns']:,}: there are only {each['events']:,} events")
-    _refuse_overlap(spec["source"])
-    total = sum(each["events"] for each in spec["source"])
-    handler, checked = sample(spec, site, events=total)
+    spec = spec._replace(sources=tuple(_with_events(each, spec.request, site) for each in spec.sources))
+    _refuse_overlap(spec.sources)
+    handler, checked = sample(spec, site, events=spec.events)
     if "events" in declarations(handler):
         found = size(handler, checked, site)
         own, why = found.events_per_job, found.why
     else:
         own, why = handler.events_per_job, f"the job type's rule of thumb, {handler.events_per_job:,} events"
-    for each in spec["source"]:
-        each["why"] = "as the task says" if each["events_per_piece"] else why
-        each["events_per_piece"] = each["events_per_piece"] or own
-    return spec
+    return spec._replace(
+        sources=tuple(
+            each._replace(why="as the task says")
+            if each.events_per_piece
+            else each._replace(events_per_piece=own, why=why)
+            for each in spec.sources
+        )
+    )
+
+
+def _with_events(source: SourceSpec, request: Mapping[str, Any], site: Site) -> SourceSpec:
+    """Return a source with the events that it makes, which may be for the catalogue to say."""
+    events = source.events or _events_of(request, site)
+    if source.campaigns > events:
+        raise wrong("source.campaigns", f"{source.campaigns:,}: there are only {events:,} events")
+    return source._replace(events=events)
 
 
 def _events_of(request: Mapping[str, Any], site: Site) -> int:
@@ -189,8 +197,8 @@ def _events_of(request: Mapping[str, Any], site: Site) -> int:
         raise wrong("source.events", f"missing, and the catalogue cannot be asked: {error}") from error
 
 
-def _refuse_overlap(sources: list[dict[str, Any]]) -> None:
-    ranges = sorted((each["first_event"], each["first_event"] + each["events"] - 1) for each in sources)
+def _refuse_overlap(sources: Sequence[SourceSpec]) -> None:
+    ranges = sorted((each.first_event, each.first_event + each.events - 1) for each in sources)
     for (_, last), (first, end) in pairwise(ranges):
         if first <= last:
             raise wrong("source.first_event", f"events {first:,} to {min(last, end):,} are in two sources")
@@ -200,28 +208,27 @@ def _refuse_overlap(sources: list[dict[str, Any]]) -> None:
 
 
 def _check_files(spec: Spec, site: Site) -> Spec:
-    handler = handler_of(spec["request"].get("job_type"), site.site.handlers)
+    handler = handler_of(spec.request.get("job_type"), site.site.handlers)
     declared = declarations(handler).get("splitter")
     if declared is None:
-        raise wrong("source", f"job type {spec['request']['job_type']} takes no input files; say events in source")
-    split = spec["split"]
-    split["splitter"] = split["splitter"] or declared.default or "FileBased"
-    split["when"] = split["when"] or "full"
-    if split["when"] not in WHENS:
-        raise wrong("split.when", f"{split['when']!r}: must be full, now or closed")
-    check_splitter(split, site)
+        raise wrong("source", f"job type {spec.request['job_type']} takes no input files; say events in source")
+    splitter = spec.split.splitter or declared.default or "FileBased"
+    spec = spec._replace(split=spec.split._replace(splitter=splitter, when=spec.split.when or "full"))
+    if spec.split.when not in WHENS:
+        raise wrong("split.when", f"{spec.split.when!r}: must be full, now or closed")
+    check_splitter(spec.split, site)
     sample(spec, site)
     return spec
 
 
-def check_splitter(split: Mapping[str, Any], site: Site) -> None:
+def check_splitter(split: Split, site: Site) -> None:
     """Refuse a splitter that cannot work while items arrive, and wrong parameters."""
     try:
-        module = find(split["splitter"], site.site.handlers)
+        module = find(split.by, site.site.handlers)
         name = name_of(module)
         if splits_requests(module):
             raise wrong("split.splitter", f"{name} splits no items; use source.list")
-        given = split["parameters"]
+        given = split.parameters
         checked = parameters(module, given)
     except SplitError as error:
         place = "split.splitter" if error.about == "splitter" else f"split.parameters.{error.key}"
@@ -233,7 +240,7 @@ def check_splitter(split: Mapping[str, Any], site: Site) -> None:
     for each in OF_CLOSED:
         if given.get(each):
             raise wrong(f"split.parameters.{each}", f"an open pool has no first {given[each]} by name")
-    if given.get("applyLumiCorrection") and split["when"] != "closed":
+    if given.get("applyLumiCorrection") and split.when != "closed":
         raise wrong("split.parameters.applyLumiCorrection", 'an open pool is not wholly known; say when = "closed"')
 
 
@@ -243,7 +250,7 @@ def check_splitter(split: Mapping[str, Any], site: Site) -> None:
 def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
     """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
     handler, asked = checked(spec, site, events)
-    hold_files(asked, Path(spec["file"]), site)
+    hold_files(asked, Path(spec.file), site)
     if asked.get("executable"):
         require_program(handler, asked, site)
     return handler, asked
@@ -251,7 +258,7 @@ def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, 
 
 def checked(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
     """Check the words of the request of a task; return it without a splitter."""
-    asked = dict(spec["request"])
+    asked = deepcopy(dict(spec.request))  # the site's own code gets it, and all rows of a task share its spec
     handler = handler_of(asked.get("job_type"), site.site.handlers)
     declared = declarations(handler)
     if "events" in declared:

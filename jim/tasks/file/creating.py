@@ -17,12 +17,12 @@ from jim.files import locked, read_regular
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 from jim.statusdb.task_rows import Task, TaskState
+from jim.statusdb.task_spec import Spec
 from jim.tasks.effects import PREFIX, TaskVerb
 from jim.tasks.file import kept
 from jim.tasks.file import reading as task_file
 from jim.tasks.file.faults import wrong
 
-Spec = dict[str, Any]
 NOTHING, NEW = "known", "configured"
 
 
@@ -48,7 +48,7 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
     with _one_by_one(site.state):
         specs = task_file.read(file, site, holes, known(site.state))
         text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
-        found = [(each | {"file_sha256": text}, kept.digest(each)) for each in specs]
+        found = [(each._replace(file_sha256=text), kept.digest(each)) for each in specs]
         new = [(spec, digest) for spec, digest in found if not is_known(site, spec, digest)]
         told = [_kept(site, spec, digest) for spec, digest in new]
         left = _leave(site, told, by) if told else None
@@ -58,8 +58,8 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
 def _kept(site: Site, spec: Spec, digest: str) -> dict[str, Any]:
     """Keep what a task sends along; return the task as the keeper stores it."""
     nonce, to_test = os.urandom(8).hex(), kept.digest(spec, tested=True)
-    whole = kept.keep(site.state, spec, nonce) | {"to_test": to_test}
-    return {"name": spec["name"], "nonce": nonce, "spec": whole, "digest": digest}
+    whole = kept.keep(site.state, spec, nonce)._replace(to_test=to_test)
+    return {"name": spec.name, "nonce": nonce, "spec": whole.to_record(), "digest": digest}
 
 
 def _leave(site: Site, told: list[dict[str, Any]], by: str) -> Path:
@@ -77,10 +77,10 @@ def _one_by_one(state: Path) -> Iterator[None]:
 def is_known(site: Site, spec: Spec, digest: str) -> bool:
     """Tell whether a task with this name and content is there; refuse another one that was started."""
     waiting = _in_inbox(site.state)
-    if spec["name"] in waiting:
-        left = waiting[spec["name"]]
+    if spec.name in waiting:
+        left = waiting[spec.name]
         return bool(left and left["digest"] == digest)
-    task = stored(site.state, spec["name"])
+    task = stored(site.state, spec.name)
     if task is None:
         return False
     if task.digest == digest:
@@ -88,7 +88,7 @@ def is_known(site: Site, spec: Spec, digest: str) -> bool:
         return True
     if task.state not in (TaskState.CONFIGURED, TaskState.READY):
         name, begun = (
-            spec["name"],
+            spec.name,
             f"runs since {task.created}" if task.state is TaskState.RUNNING else f"is {task.state}",
         )
         verb = "remove" if task.state in (TaskState.FINISHED, TaskState.CANCELLED) else "cancel"
@@ -112,10 +112,12 @@ def known(state: Path) -> dict[str, Spec]:
     if is_there(state):
         with closing(open_store(state, Clock())) as store:
             over = (TaskState.CANCELLING, TaskState.CANCELLED)
-            found = {each.name: each.spec | ({"source": []} if each.state in over else {}) for each in store.tasks()}
+            found = {
+                each.name: each.spec._replace(sources=()) if each.state in over else each.spec for each in store.tasks()
+            }
     waiting = _in_inbox(state)
     return {name: each for name, each in found.items() if name not in waiting} | {
-        name: each["spec"] for name, each in waiting.items() if each
+        name: Spec.from_record(each["spec"]) for name, each in waiting.items() if each
     }
 
 

@@ -11,35 +11,35 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from jim.errors import JimError
 from jim.files import copy_regular, open_regular, sync_directory
+from jim.statusdb.task_spec import Spec
 
 DAY = 86_400.0
-Spec = dict[str, Any]
 
 
-def places(spec: Mapping[str, Any]) -> dict[str, str]:
+def places(spec: Spec) -> dict[str, str]:
     """Return what a task sends along, by the name of its copy."""
-    request, here = spec["request"], Path(spec["file"]).parent
+    request, here = spec.request, Path(spec.file).parent
     named = {f"inputs/{n}": each for n, each in enumerate(request.get("inputs") or ())}
     if request.get("stdin"):
         named["stdin"] = request["stdin"]
-    check = spec["test"]["check"]
+    check = spec.test.check
     if check and check[0].startswith("/") and Path(check[0]).is_relative_to(here):
         named["check"] = check[0]
     return {name: str(here / each) for name, each in named.items()}
 
 
-def digest(spec: Mapping[str, Any], *, tested: bool = False) -> str:
+def digest(spec: Spec, *, tested: bool = False) -> str:
     """Return a checksum of a task with the content of what it sends along; or only of what a test depends on."""
-    parts = ("request", "split", "test", "analyser", "output") if tested else tuple(sorted(spec.keys() - {"file"}))
-    told = [spec[name] for name in parts if name in spec]  # a task may have no outputs
-    found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    record = spec.to_record()
+    parts = ("request", "split", "test", "analyser", "output") if tested else tuple(sorted(record.keys() - {"file"}))
+    summed = [record[name] for name in parts if name in record]  # a task may have no outputs
+    found = hashlib.sha256(json.dumps(summed, sort_keys=True).encode())
     for name, place in places(spec).items():
         found.update(f"\0{name}\0".encode())
         for path in _walked(Path(place)):
@@ -66,7 +66,7 @@ def _content(path: Path) -> bytes:
 
 def keep(state: Path, spec: Spec, nonce: str) -> Spec:
     """Copy what a task sends along; return the task with the copies in place of the originals."""
-    own = directory(state, spec["name"], nonce)
+    own = directory(state, spec.name, nonce)
     own.mkdir(parents=True, mode=0o700)
     kept: dict[str, str] = {}
     for name, place in places(spec).items():
@@ -78,13 +78,13 @@ def keep(state: Path, spec: Spec, nonce: str) -> Spec:
         if path.is_dir() and not path.is_symlink():
             sync_directory(path)
     sync_directory(own.parent)
-    request = dict(spec["request"])
+    request = dict(spec.request)
     if "inputs" in request:
         request["inputs"] = [kept[f"inputs/{n}"] for n in range(len(request["inputs"]))]
     if "stdin" in kept:
         request["stdin"] = kept["stdin"]
-    test = {**spec["test"], "check": [kept["check"], *spec["test"]["check"][1:]] if "check" in kept else None}
-    return spec | {"request": request, "test": test if "check" in kept else spec["test"]}
+    check = (kept["check"], *spec.test.check[1:]) if "check" in kept else spec.test.check
+    return spec._replace(request=request, test=spec.test._replace(check=check))
 
 
 def _copy(place: Path, target: Path) -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jim.errors import BadRequest, JimError, in_words
 from jim.files import read_regular, resolved
 from jim.model import MOST_PRIORITY
 from jim.request.toml import parse
 from jim.site.file import Site
+from jim.statusdb.task_spec import OF_KIND, OutputSpec, SourceSpec, Spec
 from jim.tasks.file import connecting, streams, words
 from jim.tasks.file.checks import check
 from jim.tasks.file.faults import Faults, Wrong, position, where, wrong
 from jim.tasks.file.models import Model, model_in
 
 LONGEST = 1024 * 1024
-Spec = dict[str, Any]
+T = TypeVar("T")
 
 
 def read(
@@ -37,7 +38,7 @@ def read(
             found.append(spec)
             found[-1] = check(spec, site)
     _refuse(file, troubles)
-    own = {each["name"]: each for each in found}
+    own = {each.name: each for each in found}
     for number, spec in enumerate(found):
         with _gathered(text, number, troubles):
             connecting.check(spec, own, known or {}, site)
@@ -115,36 +116,37 @@ def _tables(file: Path, text: str, tables: Mapping[str, Any]) -> list[tuple[int,
 
 
 def _refuse_second(found: list[Spec], spec: Spec) -> None:
-    if spec["name"] in (each["name"] for each in found):
-        raise wrong("task.name", f"{spec['name']!r} is the name of two tasks of this file")
+    if spec.name in (each.name for each in found):
+        raise wrong("task.name", f"{spec.name!r} is the name of two tasks of this file")
 
 
 def _read(table: Mapping[str, Any], file: Path) -> Spec:
     """Check the words of a task, and fill in what it leaves out."""
-    faults, pools = Faults(), []
-    spec = words.fitting("task", table, words.TASK, faults)
+    faults, sources, pools = Faults(), list[SourceSpec](), list[OutputSpec]()
+    task = words.fitting("task", table, words.TASK, faults)
     for check_one in (_check_name, _check_priority):
         with faults.gathered():
-            check_one(spec)
-    if spec["request"] is None:
+            check_one(task)
+    if task["request"] is None:
         faults.add(wrong("task.request", "missing: say what each grid job asks for, at least job_type"))
-    spec["request"] = dict(spec["request"] or {})
+    task["request"] = dict(task["request"] or {})
     with faults.gathered():
-        spec["source"] = list(_each(lambda source: _source(source, spec, file.parent), _sources(spec)))
+        sources = list(_each(lambda source: _source(source, task, file.parent), _sources(task)))
     for name, own in (("split", words.SPLIT), ("test", words.TEST), ("release", words.RELEASE)):
-        spec[name] = words.fitting(name, spec[name], own, faults)
+        task[name] = words.fitting(name, task[name], own, faults)
     with faults.gathered():
-        pools = list(_each(lambda pool: streams.read(pool, file.parent), spec.pop("output")))
+        pools = list(_each(lambda pool: streams.read(pool, file.parent), task["output"]))
         streams.refuse_seconds(pools)
     for nth, pool in enumerate(pools):
         with faults.gathered(nth):
-            streams.refuse_hidden(pool, spec["source"] or ())
+            streams.refuse_hidden(pool, task["source"] or ())
     faults.refuse()
-    spec["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(spec["test"]["check"])]
-    return spec | ({"output": pools} if pools else {}) | {"file": str(file.resolve())}
+    task["test"]["check"] = [_from(file.parent, each, n) for n, each in enumerate(task["test"]["check"])]
+    whole = Spec.from_record(task | {"source": (), "output": (), "file": str(file.resolve())})
+    return whole._replace(sources=tuple(sources), outputs=tuple(pools))
 
 
-def _each(read_one: Callable[[Mapping[str, Any]], Spec], tables: Iterable[Mapping[str, Any]]) -> Iterator[Spec]:
+def _each(read_one: Callable[[Mapping[str, Any]], T], tables: Iterable[Mapping[str, Any]]) -> Iterator[T]:
     """Read tables; refuse them after the last one, with all that is wrong in any."""
     faults = Faults()
     for nth, table in enumerate(tables):
@@ -153,44 +155,45 @@ def _each(read_one: Callable[[Mapping[str, Any]], Spec], tables: Iterable[Mappin
     faults.refuse()
 
 
-def _check_name(spec: Spec) -> None:
-    if spec["name"] is None or not words.NAME.fullmatch(spec["name"]):
-        given = "missing" if spec["name"] is None else repr(spec["name"])
+def _check_name(task: Mapping[str, Any]) -> None:
+    if task["name"] is None or not words.NAME.fullmatch(task["name"]):
+        given = "missing" if task["name"] is None else repr(task["name"])
         raise wrong("task.name", f"{given}: a name has 1 to 48 of a-z, 0-9 and -, and begins with a letter")
 
 
-def _check_priority(spec: Spec) -> None:
-    if not -MOST_PRIORITY <= spec["priority"] <= MOST_PRIORITY:
-        raise wrong("task.priority", f"{spec['priority']}: must be -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
+def _check_priority(task: Mapping[str, Any]) -> None:
+    if not -MOST_PRIORITY <= task["priority"] <= MOST_PRIORITY:
+        raise wrong("task.priority", f"{task['priority']}: must be -{MOST_PRIORITY:,} to {MOST_PRIORITY:,}")
 
 
-def _sources(spec: Spec) -> list[Mapping[str, Any]]:
+def _sources(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tables of sources; the catalogue may be the only one."""
-    if spec["source"]:
-        return list(spec["source"])
-    if spec["request"].get("request_id"):
+    if task["source"]:
+        return list(task["source"])
+    if task["request"].get("request_id"):
         return [{}]
-    raise _no_source(spec["name"])
+    raise _no_source(task["name"])
 
 
 def _no_source(name: str) -> Wrong:
     return wrong("task.source", f"task {name!r}: no source: say events, directory, list, command, dataset or task")
 
 
-def _source(table: Mapping[str, Any], spec: Spec, here: Path) -> dict[str, Any]:
+def _source(table: Mapping[str, Any], task: Mapping[str, Any], here: Path) -> SourceSpec:
     """Check a source, of which exactly one word says its kind."""
     read = words.read("source", table, words.SOURCE)
-    kinds = [each for each in words.OF_KIND if table.get(each) is not None]
+    kinds = [each for each in OF_KIND if table.get(each) is not None]
     if len(kinds) > 1:
         raise wrong(f"source.{kinds[1]}", f"source: {' and '.join(kinds)}; a source is one of them")
-    if not kinds and spec["request"].get("request_id"):
+    if not kinds and task["request"].get("request_id"):
         kinds = ["events"]  # the catalogue knows how many
     if not kinds:
-        raise _no_source(spec["name"])
+        raise _no_source(task["name"])
     for name in table:
-        if name not in words.OF_KIND[kinds[0]]:
+        if name not in OF_KIND[kinds[0]]:
             raise wrong(f"source.{name}", f"a source of kind {kinds[0]} has no {name!r}")
-    return {"kind": kinds[0], **_placed({name: read[name] for name in words.OF_KIND[kinds[0]]}, here)}
+    own = _placed({name: read[name] for name in OF_KIND[kinds[0]]}, here)
+    return SourceSpec.from_record({"kind": kinds[0], **own})
 
 
 def _placed(source: dict[str, Any], here: Path) -> dict[str, Any]:

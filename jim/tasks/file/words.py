@@ -64,14 +64,6 @@ SOURCE = {
     "group": Word("text", "pattern whose first bracket finds the group in a name", default=""),
     "closed_by": Word("text", "pattern of a file that closes the group in its ending", default=""),
 }
-OF_KIND = {  # the words that a source of a kind may have
-    "events": ("events", "first_event", "campaigns", "events_per_piece"),
-    "directory": ("directory", "files", "not", "stable_seconds", "every_seconds", "group", "closed_by"),
-    "list": ("list", "every_seconds", "group"),
-    "command": ("command", "every_seconds", "group"),
-    "dataset": ("dataset", "every_seconds", "group"),
-    "task": ("task", "output", "promises", "when_broken"),
-}
 SPLIT = {
     "splitter": Word("text", "splitter that makes pieces of files"),
     "parameters": Word("table", "parameters of the splitter", default={}),

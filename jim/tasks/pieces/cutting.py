@@ -11,6 +11,7 @@ from jim.site.file import Site
 from jim.splitting.files_and_jobs import File, Mask, Settled, SplitJob, events_in
 from jim.splitting.subscription import Subscription
 from jim.statusdb.task_rows import Item, ItemState, NewPiece, Part
+from jim.statusdb.task_spec import Split
 from jim.work.splitters import find, jobs_of, parameters
 
 NUMBER, DIGITS = re.compile(r"(?<=[/.])\d+"), 7  # in the name of an output of another task, such as gen/17
@@ -86,12 +87,12 @@ def file_of(item: Item, name: str, here: frozenset[str], now: float) -> File:
     return told._replace(locations=told.locations or here, age_s=max(0.0, now - item.since))
 
 
-def cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
+def cut(split: Split, items: Sequence[Item], pool: Pool, site: Site) -> Cut:
     """Let a splitter make pieces of the available items of one group.
 
     Where an item has waited for too long, what still waits at its place is cut as if nothing more would come.
     """
-    made = Cut([], {}) if pool.open and split["when"] == "closed" else _cut(split, items, pool, site)
+    made = Cut([], {}) if pool.open and split.when == "closed" else _cut(split, items, pool, site)
     overdue = _overdue(items, made, pool)
     if not overdue:
         return made
@@ -115,9 +116,9 @@ def _place(item: Item) -> frozenset[str]:
     return frozenset(item.record.get("locations", ()))
 
 
-def _cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site) -> Cut:
-    module = find(split["splitter"], site.site.handlers)
-    checked = parameters(module, split["parameters"])
+def _cut(split: Split, items: Sequence[Item], pool: Pool, site: Site) -> Cut:
+    module = find(split.by, site.site.handlers)
+    checked = parameters(module, split.parameters)
     here, names = frozenset((site.site.name,)), names_of(items)
     known = {names[each.id]: each for each in items}
     files = tuple(file_of(each, names[each.id], here, pool.now) for each in items)
@@ -132,7 +133,7 @@ def _cut(split: Mapping[str, Any], items: Sequence[Item], pool: Pool, site: Site
     )
     made, settled = _sorted_out(jobs_of(module, work, checked), known)
     full = getattr(module, "full", None)
-    if pool.open and full and split["when"] == "full":
+    if pool.open and full and split.when == "full":
         made = [job for those in _by_group(made) for job in _without_rest(those, full(those[-1], checked))]
     return Cut([piece_of(job, known) for job in made], settled)
 

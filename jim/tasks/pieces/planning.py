@@ -49,7 +49,7 @@ class Planning:
 
     def _wait_no_longer(self, keeper: Keeper, task: Task) -> float:
         """Plan the groups in which an item has waited too long for others; return when to look next."""
-        if task.spec["split"]["splitter"] is None:
+        if task.spec.makes_events:
             return NEVER
         if not keeper.store.task_counts(task.id, "items").get(ItemState.AVAILABLE):
             return NEVER
@@ -71,10 +71,10 @@ class Planning:
 
     def _plan(self, keeper: Keeper, task: Task, group: Group, most: int) -> bool:
         """Plan `most` items of one group; tell whether there is more to do in it at once, or under way."""
-        split = task.spec["split"]
+        split = task.spec.split
         most = self._slices.get((task.id, group.grp), most)
         items = keeper.store.available(task.id, group.grp, most + 1)
-        waits = split["when"] == "closed" and not (group.closed or group.flush or _limit(task))
+        waits = split.when == "closed" and not (group.closed or group.flush or _limit(task))
         if not items or waits:
             keeper.store.is_planned(group)
             return False
@@ -83,7 +83,7 @@ class Planning:
             return True
         some = items[:most]
         whole = len(some) == len(items)
-        is_open = not (group.closed or group.flush or split["when"] == "now") or not whole
+        is_open = not (group.closed or group.flush or split.when == "now") or not whole
         pool = Pool(is_open, task.next_piece, keeper.clock.steady(), _limit(task) if whole else 0.0)
         work = partial(cut, split, some, pool, keeper.site)
         done = partial(self._store, keeper, task, group, some, whole)
@@ -131,7 +131,7 @@ class Planning:
 
 def _limit(task: Task) -> float:
     """Return for how many seconds an item waits for others; 0: for ever."""
-    return float(task.spec["split"]["max_wait_seconds"])
+    return float(task.spec.split.max_wait_seconds)
 
 
 def _key(task: Task) -> tuple[str, int]:

@@ -23,6 +23,7 @@ from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
 from jim.statusdb.contract import Store
 from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
+from jim.statusdb.task_spec import Split
 from jim.tasks.effects import TaskVerb, given_up, need_new, to_retry
 from jim.tasks.freezing import FAILED, freeze
 from jim.tasks.keeping import Keeper
@@ -163,7 +164,7 @@ def print_of(failed: Sequence[Failed]) -> tuple[tuple[int, ...], ...]:
 def _make(task: Task, content: Mapping[str, Any], asked: str, failed: Sequence[Failed], site: Site) -> Made:
     try:
         with as_fault():  # else the wish would wait for ever
-            pieces = list(cut_again(task.spec["split"], failed, content, site))
+            pieces = list(cut_again(task.spec.split, failed, content, site))
     except (JimError, OSError) as error:
         return Made(asked, print_of(failed), (), in_words(task, error))
     lost = {part.item for *_, parts in failed for part in parts} - {part.item for each in pieces for part in each.parts}
@@ -171,14 +172,12 @@ def _make(task: Task, content: Mapping[str, Any], asked: str, failed: Sequence[F
     return Made(asked, print_of(failed), pieces, trouble)
 
 
-def cut_again(
-    split: Mapping[str, Any], failed: Sequence[Failed], content: Mapping[str, Any], site: Site
-) -> Iterator[NewPiece]:
+def cut_again(split: Split, failed: Sequence[Failed], content: Mapping[str, Any], site: Site) -> Iterator[NewPiece]:
     """Yield the pieces that do the work of failed ones; items of two groups are never mixed."""
     given, changes = content.get("parameters", {}), content.get("attributes", {})
     for grp, those in groupby(sorted(failed, key=_group), key=_group):
         rows = list(those)
-        pieces = _ranges(rows, given) if split["splitter"] is None else _files(split, rows, given, site)
+        pieces = _ranges(rows, given) if split.splitter is None else _files(split, rows, given, site)
         for each in pieces:
             record = {**each.record, "changes": changes} if changes else each.record
             yield NewPiece(grp, record, each.parts)
@@ -198,11 +197,9 @@ def _ranges(failed: Sequence[Failed], given: Mapping[str, Any]) -> Iterator[NewP
             yield NewPiece(piece.grp, {"events": [begin, number]}, (Part(part.item, begin, begin + number - 1),))
 
 
-def _files(
-    split: Mapping[str, Any], failed: Sequence[Failed], given: Mapping[str, Any], site: Site
-) -> Iterator[NewPiece]:
-    module = find(split["splitter"], site.site.handlers)
-    checked = parameters(module, {**split["parameters"], **given})
+def _files(split: Split, failed: Sequence[Failed], given: Mapping[str, Any], site: Site) -> Iterator[NewPiece]:
+    module = find(split.by, site.site.handlers)
+    checked = parameters(module, {**split.parameters, **given})
     every = {number: each for _, items, _ in failed for number, each in items.items()}
     names = names_of(every.values())
     jobs: list[SplitJob] = [job_of(piece.record, items, names, site, 0.0) for piece, items, _ in failed]

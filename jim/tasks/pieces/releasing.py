@@ -37,7 +37,7 @@ class Releasing:
         most = room.most
         if not most:
             return NEVER
-        due = self._last.get(task.id, 0.0) + float(task.spec["release"]["every_seconds"])
+        due = self._last.get(task.id, 0.0) + float(task.spec.release.every_seconds)
         if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:
             return due
         return self._release(keeper, task, most)

@@ -52,7 +52,7 @@ def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
     if any(each.state in (WaveState.INTENDED, WaveState.HANDED_IN) for each in waves):
         return NEVER
     tried = [_tried(keeper, task, each) for each in waves]
-    check = task.spec["test"]["check"]
+    check = task.spec.test.check
     if any(each.trouble for each in tried) or not check:
         _judge(keeper, task, [each.trouble for each in tried if each.trouble])
         return NEVER
@@ -86,7 +86,7 @@ def _of_running(keeper: Keeper, task: Task) -> list[Item]:
 
 def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
     """Return the first pieces, those of events with a few events alone. Runs in a worker."""
-    most, known = task.spec["test"]["pieces"], {each.id: each for each in items}
+    most, known = task.spec.test.pieces, {each.id: each for each in items}
     pieces: list[NewPiece] = []
     if "per_piece" in items[0].record:
         small = items[0]._replace(
@@ -96,7 +96,7 @@ def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
     else:
         for is_open in (True, False):
             pool = Pool(is_open, 0, keeper.clock.steady())
-            pieces = pieces or cut(task.spec["split"], items, pool, keeper.site).pieces
+            pieces = pieces or cut(task.spec.split, items, pool, keeper.site).pieces
     named = ({n: known[n] for n in each.record.get("files", ())} for each in pieces[:most])
     return [Load(p, each.grp, 0, each.record, own) for p, (each, own) in enumerate(zip(pieces, named, strict=False))]
 
@@ -131,15 +131,15 @@ def _tried_as(keeper: Keeper, task: Task, job: GridJob, n: int) -> Tried:
         return Tried(job.id, f"{job.id}.{n} {local.state.value}: {local.reason}")
     last = keeper.store.last_run(job.id, n)
     record = read_exit_record(last.record) if last else None
-    most, seconds = task.spec["test"]["most_seconds"], record.seconds if record else None
+    most, seconds = task.spec.test.most_seconds, record.seconds if record else None
     if most and seconds is not None and seconds > most:
         return Tried(job.id, f"{job.id}.{n} took {seconds:,.0f} s, more than {most:g} s (test.most_seconds)")
     if last is None or record is None:
         return Tried(job.id, "")
-    if why := streams.missing(task.streams, _names(record)):
+    if why := streams.missing(task.spec.outputs, _names(record)):
         return Tried(job.id, f"{job.id}.{n}: {why}")
     place = submission_directory(keeper.site.work / (job.place or str(job.id)), last.k) / f"run.{last.idx}"
-    return Tried(job.id, "", tuple(str(place / name) for name in streams.shown(task.streams, _names(record))))
+    return Tried(job.id, "", tuple(str(place / name) for name in streams.shown(task.spec.outputs, _names(record))))
 
 
 def _names(record: ExitRecord) -> list[str]:
@@ -172,7 +172,7 @@ def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
     elif fix := _fix_since(keeper, task):
         keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"fix {fix} is not tested yet")
     else:
-        keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec["to_test"])
+        keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec.to_test)
     log.info("task %s: test %d: %s", task.name, task.tests, "; ".join(troubles) or "passed")
 
 
@@ -202,7 +202,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
             _judge_alone(keeper, task, bad)
         return NEVER
     tried = [_tried_as(keeper, task, keeper.store.grid_job(waves[each.wave]), each.n) for each in done]
-    check, troubles = task.spec["test"]["check"], [each.trouble for each in tried if each.trouble]
+    check, troubles = task.spec.test.check, [each.trouble for each in tried if each.trouble]
     if troubles or not check:
         _judge_alone(keeper, task, troubles)
         return NEVER

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from jim.errors import JimError
@@ -16,6 +17,7 @@ from jim.site.file import Site
 from jim.splitting.files_and_jobs import SplitJob, events_mask
 from jim.statusdb.pieces import as_json, pieces_as_lists
 from jim.statusdb.task_rows import Item, Task, Wave
+from jim.statusdb.task_spec import Spec, Split
 from jim.tasks.file.checks import sample
 from jim.tasks.pieces.cutting import file_of, job_of, lfn_of
 from jim.work.parts import steps_around
@@ -60,12 +62,12 @@ def key_of(task: Task, wave: Wave) -> str:
     return f"{OF_TASK}{task.nonce}:{f'test:{wave.t}:' if wave.t else ''}{wave.w}"
 
 
-def fixed(spec: Mapping[str, Any], fixes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def fixed(spec: Spec, fixes: Iterable[Mapping[str, Any]]) -> Spec:
     """Return a task whose request has the changes of these fixes; nothing in place of a value removes it."""
-    request = dict(spec["request"])
+    request = dict(spec.request)
     for changes in fixes:
         request |= changes
-    return {**spec, "request": {name: value for name, value in request.items() if value is not None}}
+    return spec._replace(request={name: value for name, value in request.items() if value is not None})
 
 
 def request_of(
@@ -74,25 +76,25 @@ def request_of(
     """Return the checked request of a wave, with its pieces."""
     events = sum(each.record["events"][1] for each in loads if "events" in each.record)
     handler, asked = sample(fixed(task.spec, fixes), site, events=events)
-    checked = stepped({**asked, "key": key_of(task, wave)}, loads, task.spec["split"], site)
-    pieces = list(made(task.name, handler, checked, loads, task.spec["split"], site))
+    checked = stepped({**asked, "key": key_of(task, wave)}, loads, task.spec.split, site)
+    pieces = list(made(task.name, handler, checked, loads, task.spec.split, site))
     named = {"name": task.name, "nonce": task.nonce, "wave": wave.w, "sha256": wave.sha256}
-    named |= {"analyser": task.spec["analyser"]} if task.spec["analyser"] else {}
+    named |= {"analyser": task.spec.analyser} if task.spec.analyser else {}
     more = {"test": "yes" if wave.t else "no", "task": named}
     if (
         not wave.t
-        and task.streams
-        and all(each["store"] for each in task.streams)
-        and "tar" not in task.spec["request"]
+        and task.spec.outputs
+        and all(each.store for each in task.spec.outputs)
+        and "tar" not in task.spec.request
     ):
         more["tar"] = "summary"  # what is stored does not lie on the disk once more
     more["name"] = checked.get("name") or f"{task.name}:{f'test {wave.t}.' if wave.t else ''}{wave.w}"
     return {**checked, **more, "pieces": pieces_as_lists(pieces)}
 
 
-def stepped(request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site) -> dict[str, Any]:
+def stepped(request: Attributes, loads: Sequence[Load], split: Split, site: Site) -> dict[str, Any]:
     """Pass the request of a wave through the site's steps before the split, as if it were to be split."""
-    before, _ = steps_around(split["splitter"], site.site)
+    before, _ = steps_around(split.splitter, site.site)
     if not before:
         return dict(request)
     given = _to_split(request, loads, split, site)
@@ -103,20 +105,20 @@ def stepped(request: Attributes, loads: Sequence[Load], split: Mapping[str, Any]
     return {**taken, **{name: request[name] for name in SPLITTING & request.keys()}}
 
 
-def _to_split(request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site) -> dict[str, Any]:
+def _to_split(request: Attributes, loads: Sequence[Load], split: Split, site: Site) -> dict[str, Any]:
     """Return the request of a wave with its files and the splitter of the task, as steps know requests."""
-    if split["splitter"] is None:
+    if split.splitter is None:
         return dict(request)
     here = frozenset((site.site.name,))
     files = {
         item.name: file_of(item, lfn_of(item), here, 0.0).to_record() for each in loads for item in each.items.values()
     }
-    told = {"splitter": split["splitter"], "splitter_parameters": split["parameters"]}
+    told = {"splitter": split.splitter, "splitter_parameters": deepcopy(dict(split.parameters))}
     return {**request, **told, "input_files": list(files.values())}
 
 
 def made(
-    task: str, handler: Handler, request: Attributes, loads: Sequence[Load], split: Mapping[str, Any], site: Site
+    task: str, handler: Handler, request: Attributes, loads: Sequence[Load], split: Split, site: Site
 ) -> Iterable[Piece]:
     """Make the pieces of local jobs, and pass each through the site's steps after the split.
 
@@ -124,7 +126,7 @@ def made(
     """
     jobs = [(each.p, _job(task, each, site)) for each in loads]
     pieces = of_task(handler, request, jobs, task, site.site)
-    _, later = steps_around(split["splitter"], site.site)
+    _, later = steps_around(split.splitter, site.site)
     if later:
         pieces = map(OfEach(handler, _to_split(request, loads, split, site), later, site.site.handlers), pieces)
     pieces = within_limits(pieces, handler, request, site)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from jim.statusdb.task_rows import NewItem, Source, Task
 from jim.tasks.keeping import Keeper
@@ -42,9 +41,8 @@ class Ends:
 
     def _is_over(self, keeper: Keeper, task: Task, source: Source, grp: str) -> bool:
         """Tell whether a source brings nothing more of a group."""
-        spec: Mapping[str, Any] = task.spec["source"][source.k]
         if source.closed or grp in self._groups.get((task.id, source.k), ()):
             return True
         if source.upstream:
             return feeding.brings_no_more(keeper, task, source, grp)
-        return bool(grp) and not spec.get("group")
+        return bool(grp) and not task.spec.sources[source.k].group

@@ -79,5 +79,5 @@ def _finish(keeper: Keeper, task: Task) -> None:
 
 def _any_broken(keeper: Keeper, task: Task) -> bool:
     """Tell whether a task has not brought what it has promised, also if the items of that were given up."""
-    pools = (pool_of(each["name"]) for each in task.streams)
+    pools = (pool_of(each.name) for each in task.spec.outputs)
     return any(keeper.store.task_counts(task.id, each).get(OutputState.BROKEN) for each in pools)

@@ -109,11 +109,11 @@ def _is_complete(keeper: Keeper, fed: Task, upstream: Task, source: Source, grou
     items = keeper.store.task_counts(upstream.id, "items", group.grp)
     if not group.closed or group.dirty or any(items.get(each) for each in TO_COME):
         return False
-    if fed.spec["source"][source.k]["promises"]:
+    if fed.spec.sources[source.k].promises:
         return not coming_to_rest(keeper.store, upstream, group.grp)
     pieces = keeper.store.task_counts(upstream.id, "pieces", group.grp)
     outputs = keeper.store.task_counts(upstream.id, pool_of(source.stream), group.grp)
-    stored = any(each["store"] for each in upstream.streams if each["name"] == source.stream)
+    stored = upstream.spec.stores(source.stream)
     to_come = [*(pieces.get(each) for each in LIVE_PIECES), outputs.get(OutputState.PROMISED)]
     to_come += [outputs.get(OutputState.VERIFIED)] if stored and upstream.state is not TaskState.FINISHED else []
     if any(to_come) or (pieces.get(PieceState.FAILED) and _tries_again(upstream)):
@@ -142,7 +142,7 @@ def cut_short(keeper: Keeper, task: Task) -> str:
 
 def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str:
     """Return what a task has not brought, or lacked itself; of broken promises, pieces that wait for them tell."""
-    lacking = 0 if fed.spec["source"][source.k]["promises"] else _broken(keeper, source)
+    lacking = 0 if fed.spec.sources[source.k].promises else _broken(keeper, source)
     if upstream.state in OVER and (lacking or not _is_whole(keeper, fed, upstream, source)):
         return f"task {upstream.name} was cancelled before all of it was there"
     if not lacking:
@@ -154,15 +154,15 @@ def _cut_short(keeper: Keeper, fed: Task, upstream: Task, source: Source) -> str
 def give_up(keeper: Keeper, task: Task) -> None:
     """Let pieces fail whose promises will not be fulfilled, some at a time; what is in no piece is dropped."""
     for source in keeper.store.sources(task.id):
-        if not source.upstream or not task.spec["source"][source.k]["promises"]:
+        if not source.upstream or not task.spec.sources[source.k].promises:
             continue
         upstream = keeper.store.task(source.upstream)
         if upstream is None or upstream.state is TaskState.CANCELLED:
-            why = f"task {task.spec['source'][source.k]['task']} was {'cancelled' if upstream else 'removed'}"
+            why = f"task {task.spec.sources[source.k].task} was {'cancelled' if upstream else 'removed'}"
             _end(keeper, task, _in_vain(keeper, task, source, upstream), f"will not be fulfilled: {why}")
             items = keeper.store.promised_items(task.id, source.upstream, AT_ONCE)
             keeper.store.move_items(task.id, items, ItemState.DROPPED, note=f"{NOT_FULFILLED}: {why}")
-        elif task.spec["source"][source.k]["when_broken"] == FAIL and _broken(keeper, source):
+        elif task.spec.sources[source.k].when_broken == FAIL and _broken(keeper, source):
             _end(keeper, task, keeper.store.unfulfilled(source, broken=True, limit=AT_ONCE), "is broken", told=True)
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from jim.errand import Errand
 from jim.errors import JimError, in_words
 from jim.site.file import Site
 from jim.statusdb.task_rows import UNPRINTABLE, KnownItem, Source, Task
+from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.effects import coming_to_rest, is_tried
 from jim.tasks.file import kept
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
@@ -52,9 +53,9 @@ class Looking:
 
     def look(self, keeper: Keeper, task: Task) -> float:
         """Look at each source whose time has come; return when to ask again."""
-        spec = task.spec["source"]
+        specs = task.spec.sources
         return min(
-            (self._look(keeper, task, each, spec[each.k]) for each in keeper.store.sources(task.id)), default=NEVER
+            (self._look(keeper, task, each, specs[each.k]) for each in keeper.store.sources(task.id)), default=NEVER
         )
 
     def forget(self, keeper: Keeper, task: Task) -> None:
@@ -90,7 +91,7 @@ class Looking:
             for each in keeper.store.sources(task.id)
         )
 
-    def _look(self, keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any]) -> float:
+    def _look(self, keeper: Keeper, task: Task, source: Source, spec: SourceSpec) -> float:
         key = ("task look", task.id, source.k)
         if _is_still(source) or (source.upstream and (source.looked or keeper.workers.busy(key))):
             return NEVER
@@ -101,7 +102,7 @@ class Looking:
         due = max(0.0 if awaited else self._next.get(key[1:], 0.0), keeper.workers.due(key))
         if due > keeper.clock.boot():
             return due
-        every = float(spec.get("every_seconds") or 0)
+        every = float(spec.every_seconds)
         if keeper.workers.busy(key):
             return keeper.clock.boot() + (BUSY_SECONDS if awaited else max(every, BUSY_SECONDS))
         self._asked[key[1:]] = task.tests
@@ -136,21 +137,21 @@ class Looking:
             self._quiet, self._noted = {}, keeper.clock.boot()
 
 
-def _work(keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any], memory: Memory) -> Found | None:
+def _work(keeper: Keeper, task: Task, source: Source, spec: SourceSpec, memory: Memory) -> Found | None:
     """Look at a source; None: nothing can have changed. Runs in a worker."""
-    if spec["kind"] == "events":
+    if spec.kind == "events":
         return events.look(spec)
-    found = LISTED[spec["kind"]](spec, keeper.site) if spec["kind"] != "directory" else Found()
-    if spec["kind"] != "directory" and not found.new:
+    found = LISTED[spec.kind](spec, keeper.site) if spec.kind != "directory" else Found()
+    if spec.kind != "directory" and not found.new:
         return found
     with closing(keeper.store.reader()) as store:
-        if spec["kind"] != "directory":
+        if spec.kind != "directory":
             return replace(found, new=[each for each in found.new if store.item_named(task.id, each.name) is None])
         return _in_directory(keeper, task, source, spec, memory, store.known_items(task.id))
 
 
 def _in_directory(
-    keeper: Keeper, task: Task, source: Source, spec: Mapping[str, Any], memory: Memory, known: Iterable[KnownItem]
+    keeper: Keeper, task: Task, source: Source, spec: SourceSpec, memory: Memory, known: Iterable[KnownItem]
 ) -> Found | None:
     """Look at a directory, and note what the next keeper needs to know of that."""
     file, boot = kept.directory(keeper.site.state, task.name, task.nonce) / f"seen.{source.k}", keeper.clock.boot_id()
@@ -162,7 +163,7 @@ def _in_directory(
     return found
 
 
-LISTED: dict[str, Callable[[Mapping[str, Any], Site], Found]] = {
+LISTED: dict[str, Callable[[SourceSpec, Site], Found]] = {
     "events": lambda source, _: events.look(source),
     "list": lambda source, _: lists.look(source),
     "command": lambda source, _: command.look(source),
@@ -256,29 +257,29 @@ def _waits(files: Mapping[str, str], held: Mapping[str, str]) -> str:
     return json.dumps(told | ({"held": open_still} if open_still else {}))
 
 
-def _words(error: BaseException, spec: Mapping[str, Any]) -> str:
+def _words(error: BaseException, spec: SourceSpec) -> str:
     """Return why a source cannot be looked at; its own place stands before that."""
     if not isinstance(error, OSError):
         return str(error) or type(error).__name__
-    here = error.filename in (None, spec[spec["kind"]])
+    here = error.filename in (None, spec.place)
     return in_words(error) if here else f"{error.filename}: {in_words(error)}"
 
 
 def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException) -> None:
     """Record why a source cannot be looked at. That proves nothing about its items."""
-    words = _words(error, task.spec["source"][source.k])
+    words = _words(error, task.spec.sources[source.k])
     since = source.since or keeper.clock.utc()
     keeper.store.set_source(task.id, source.k, reason=words, since=since)
     note(keeper.store, task.id, source.k, isinstance(error, AnotherDirectory))
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)
 
 
-def look_now(source: Mapping[str, Any], site: Site) -> Found:
+def look_now(source: SourceSpec, site: Site) -> Found:
     """Look at a source once, for a person: nothing is stored, and files that may still grow are shown."""
-    if source["kind"] == "task":
+    if source.kind == "task":
         return Found()
-    if source["kind"] != "directory":
-        return LISTED[source["kind"]](source, site)
-    found = directory.look({**source, "stable_seconds": 0}, Memory(), (), "", 0.0) or Found()
+    if source.kind != "directory":
+        return LISTED[source.kind](source, site)
+    found = directory.look(source._replace(stable_seconds=0), Memory(), (), "", 0.0) or Found()
     ended = directory.closing(source)
     return replace(found, closed=ALL in ended, ended=ended)

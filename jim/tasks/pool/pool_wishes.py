@@ -10,6 +10,7 @@ from typing import Any
 from jim.errand import Errand
 from jim.errors import plain
 from jim.statusdb.task_rows import ItemState, NewItem, Source, Task, TaskState
+from jim.statusdb.task_spec import SourceSpec
 from jim.statusdb.tasks.outputs import another_fact
 from jim.tasks.keeping import Keeper
 from jim.tasks.pool import pooling
@@ -39,7 +40,7 @@ def add(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
 
 def grouped(task: Task, names: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """Yield names of items with their groups; None: a name that is outside of every group."""
-    pattern = next((each["group"] for each in task.spec["source"] if each.get("group")), "")
+    pattern = next((each.group for each in task.spec.sources if each.group), "")
     return ((name, group_of(pattern, name)) for name in names)
 
 
@@ -66,17 +67,17 @@ def close(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
 
 def _look_once_more(keeper: Keeper, task: Task) -> None:
     """Let workers list directories: what cannot be taken there when its group is closed is left out."""
-    for k, source in enumerate(task.spec["source"]):
-        if source["kind"] == "directory":
+    for k, source in enumerate(task.spec.sources):
+        if source.kind == "directory":
             work, done = partial(_listed, keeper, task.id, source), partial(_leave_out, keeper, task, k)
             start(keeper, task, Errand(("task left", task.id, k), work, done, lambda _: None, source=True))
 
 
-def _listed(keeper: Keeper, task: int, source: Mapping[str, Any]) -> Found:
+def _listed(keeper: Keeper, task: int, source: SourceSpec) -> Found:
     """Return what a directory has that its task does not know. Runs in a worker."""
     with closing(keeper.store.reader()) as store:
         known = store.known_items(task)
-        found = directory.look({**source, "stable_seconds": 0}, Memory(), known, "", keeper.clock.boot())
+        found = directory.look(source._replace(stable_seconds=0), Memory(), known, "", keeper.clock.boot())
     return found or Found()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import GridJob
 from jim.model import Kind
 from jim.statusdb.task_rows import Brought, Ended, PieceRow, PieceState, Task, Todo, Wave
+from jim.statusdb.task_spec import OutputSpec
 from jim.tasks.effects import fix_of
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper
@@ -24,7 +24,7 @@ def bring(
     If a file describes what a piece has left, the piece is completed once a worker has read that.
     """
     task = keeper.store.task(wave.task)
-    pools = task.streams if task else []
+    pools = task.spec.outputs if task else ()
     numbers = {each.p: each.n for each in pieces.values()}
     for each in ended:
         if task is None or not pools or each.state is not PieceState.COMPLETED:
@@ -43,18 +43,18 @@ def _bring(keeper: Keeper, task: Task, p: int, left: list[Brought], fix: int) ->
     """Record what a piece has left; tell whether a worker has to read more of it before the piece is completed."""
     known = {each.name: each for each in left}
     reads = False
-    for stream in task.streams:
+    for stream in task.spec.outputs:
         found = [known[name] for name in streams.files_of(stream, known)]
-        keeper.store.bring(task.id, p, stream["name"], found, todo_of(stream), fix)
-        reads |= bool(found and stream["about"])
+        keeper.store.bring(task.id, p, stream.name, found, todo_of(stream), fix)
+        reads |= bool(found and stream.about)
     return reads
 
 
-def todo_of(stream: Mapping[str, Any], *, is_read: bool = False) -> Todo:
+def todo_of(stream: OutputSpec, *, is_read: bool = False) -> Todo:
     """Return what a worker has to do with an output."""
-    if stream["about"] and not is_read:
+    if stream.about and not is_read:
         return Todo.READ
-    return Todo.STORE if stream["store"] else Todo.NOTHING
+    return Todo.STORE if stream.store else Todo.NOTHING
 
 
 def record_of(keeper: Keeper, grid: int, n: int) -> ExitRecord | None:

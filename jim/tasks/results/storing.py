@@ -23,6 +23,7 @@ from jim.files import open_regular, sync_directory
 from jim.model import Kind
 from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
+from jim.statusdb.task_spec import OutputSpec
 from jim.statusdb.tasks.outputs import store_fact
 from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.file import streams
@@ -70,32 +71,32 @@ def keep(keeper: Keeper, task: Task) -> float:
     if due > keeper.clock.steady():
         return keeper.clock.boot_at(due)
     outputs = keeper.store.outputs_to_do(task.id, keeper.clock.steady(), AT_ONCE)
-    pools = {each["name"]: each for each in task.streams}
+    pools = {each.name: each for each in task.spec.outputs}
     stores = {name: keeper.store.fact(store_fact(task.id, name)) for name in pools}
     work = partial(_keep_all, pools, stores, task, outputs)
     return start(keeper, task, Errand(key, work, partial(_kept, keeper, task)))
 
 
 def _keep_all(
-    pools: Mapping[str, Mapping[str, Any]], stores: dict[str, str], task: Task, outputs: Sequence[Output]
+    pools: Mapping[str, OutputSpec], stores: dict[str, str], task: Task, outputs: Sequence[Output]
 ) -> list[Kept]:
     """Read or store outputs. Runs in a worker."""
     return [_keep(pools[each.stream], stores, task, each) for each in outputs]
 
 
-def _keep(stream: Mapping[str, Any], stores: dict[str, str], task: Task, output: Output) -> Kept:
+def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output) -> Kept:
     try:
         if output.todo is Todo.READ:
-            told = read_about(Path(output.place + stream["about"]))
+            told = read_about(Path(output.place + stream.about))
             return Kept(output, record=told, bad=streams.too_many(stream, output.name, told))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
-        there = identity(Path(stream["store"]), stores[output.stream], f"store {stream['store']}")
+        there = identity(Path(stream.store), stores[output.stream], f"store {stream.store}")
         stores[output.stream] = there
-        return Kept(output, place=str(store(output, Path(stream["store"]) / name, task.nonce)), store=there)
+        return Kept(output, place=str(store(output, Path(stream.store) / name, task.nonce)), store=there)
     except Bad as error:
-        return Kept(output, bad=f"{output.name}{stream['about']}: {error}")
+        return Kept(output, bad=f"{output.name}{stream.about}: {error}")
     except OSError as error:
-        place = output.place + stream["about"] if output.todo is Todo.READ else stream["store"]
+        place = output.place + stream.about if output.todo is Todo.READ else stream.store
         return Kept(output, trouble=f"{place}: {in_words(error)}")
     except JimError as error:
         return Kept(output, trouble=str(error), another=isinstance(error, AnotherDirectory))
@@ -213,7 +214,7 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
         if keeper.store.fact(store_fact(task.id, output.stream)) != kept.store:
             keeper.store.set_fact(store_fact(task.id, output.stream), kept.store)
     else:
-        stream = next(each for each in task.streams if each["name"] == output.stream)
+        stream = next(each for each in task.spec.outputs if each.name == output.stream)
         keeper.store.set_output(output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0)
 
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch, translate
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, NewItem
+from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.sources import ALL, Found, group_of
 from jim.tasks.sources.memory import Memory, Seen
 from jim.tasks.sources.mounted import identity
@@ -32,14 +32,12 @@ ANY_DEPTH = "\0"  # stands for ** while a pattern is made
 Meant = Callable[[str], object]
 
 
-def look(
-    source: Mapping[str, Any], memory: Memory, known: Iterable[KnownItem], device: str, boot: float
-) -> Found | None:
+def look(source: SourceSpec, memory: Memory, known: Iterable[KnownItem], device: str, boot: float) -> Found | None:
     """List a directory and compare it with the items that are known; None: nothing can have changed.
 
     A group closes if an earlier look has seen its end, and no file of it waits to be stable at this one.
     """
-    place = Path(source["directory"])
+    place = Path(source.directory)
     found, mtime = Found(device=identity(place, device, "it")), place.stat().st_mtime_ns
     items, is_as_before = list(known), device == found.device and boot < memory.listed + REST_SECONDS
     if is_as_before and _is_at_rest(source, memory, mtime, items):
@@ -58,24 +56,24 @@ def _keeping_open(grp: str, delayed: Mapping[str, str]) -> str:
     return delayed.get(grp, "") or (next(iter(delayed.values()), "") if grp == ALL else "")
 
 
-def _is_at_rest(source: Mapping[str, Any], memory: Memory, mtime: int, items: Sequence[KnownItem]) -> bool:
+def _is_at_rest(source: SourceSpec, memory: Memory, mtime: int, items: Sequence[KnownItem]) -> bool:
     """Tell whether the directory is as at the last two listings, and no file in it matters any more."""
     if is_deep(source) or memory.waiting or memory.missing or memory.mtimes != (mtime, mtime):
         return False
     return not any(each.state in NOT_SENT or (each.state is ItemState.GONE and not each.noted) for each in items)
 
 
-def is_deep(source: Mapping[str, Any]) -> bool:
+def is_deep(source: SourceSpec) -> bool:
     """Tell whether a source has files below its directory, too."""
-    return "/" in source["files"] or "**" in source["files"]
+    return "/" in source.files or "**" in source.files
 
 
-def _files(place: Path, source: Mapping[str, Any]) -> Iterator[Seen]:
+def _files(place: Path, source: SourceSpec) -> Iterator[Seen]:
     """Yield the files that are meant; links count as what they lead to. What closes a group is no item."""
-    meant, closes = pattern(source["files"]), pattern(source["closed_by"])
+    meant, closes = pattern(source.files), pattern(source.closed_by)
     for path, entry in _walked(place, deep=is_deep(source)):
         name = os.path.relpath(path, place)
-        if not meant(name) or closes(name) or (source["not"] and fnmatch(entry.name, source["not"])):
+        if not meant(name) or closes(name) or (source.without and fnmatch(entry.name, source.without)):
             continue
         try:
             told = entry.stat()
@@ -111,7 +109,7 @@ def _part(text: str) -> str:
 
 
 def _compare(
-    source: Mapping[str, Any],
+    source: SourceSpec,
     memory: Memory,
     listed: Mapping[str, Seen],
     known: Sequence[KnownItem],
@@ -125,7 +123,7 @@ def _compare(
     unstable: dict[str, str] = {}
     delayed: dict[str, str] = {}
     for path, seen in sorted(listed.items()):
-        item, grp = items.get(path), group_of(source.get("group") or "", path)
+        item, grp = items.get(path), group_of(source.group, path)
         if grp is not None and not path.isprintable():
             unstable[ascii(path)[1:-1]] = UNPRINTABLE
             continue
@@ -134,7 +132,7 @@ def _compare(
             continue
         before = memory.waiting.get(path)
         first = before[1] if before and before[0] == seen else boot
-        left = source["stable_seconds"] - (boot - first)
+        left = source.stable_seconds - (boot - first)
         if left > 0 or not seen.size:
             now[path] = seen, first
             unstable[path] = f"it has to rest for another {ceil(left)} s" if left > 0 else EMPTY
@@ -151,13 +149,13 @@ def _compare(
 
 
 def _gone(
-    source: Mapping[str, Any], memory: Memory, listed: Mapping[str, Seen], known: Sequence[KnownItem], boot: float
+    source: SourceSpec, memory: Memory, listed: Mapping[str, Seen], known: Sequence[KnownItem], boot: float
 ) -> tuple[list[int], dict[int, float]]:
     """Return the items that two listings have lacked, long enough apart, and those that are missing so far.
 
     Items of other sources of the task are not missing here, and what is noted of an ended item is no news.
     """
-    begin, meant = os.path.join(source["directory"], ""), pattern(source["files"])  # noqa: PTH118
+    begin, meant = os.path.join(source.directory, ""), pattern(source.files)  # noqa: PTH118
     missing = {
         each.id: memory.missing.get(each.id, boot)
         for each in known
@@ -182,7 +180,7 @@ def _is_same(item: KnownItem, seen: Seen) -> bool:
     return item.state is not ItemState.GONE and (item.size, item.mtime) == (seen.size, seen.print)
 
 
-def closing(source: Mapping[str, Any]) -> frozenset[str]:
+def closing(source: SourceSpec) -> frozenset[str]:
     """Return what files close: the group in the ending of their names, or all."""
-    found = Path(source["directory"]).glob(source["closed_by"]) if source.get("closed_by") else ()
+    found = Path(source.directory).glob(source.closed_by) if source.closed_by else ()
     return frozenset(path.name.rpartition(".")[2] for path in found if path.is_file())

@@ -12,6 +12,7 @@ from jim.files import read_regular, resolved
 from jim.splitting.errors import SplitError
 from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import NewItem
+from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.sources import Found, group_of
 
 LARGEST = 64_000_000
@@ -21,11 +22,11 @@ NOT_TEXT = "\ufffd"  # what stands in place of bytes that are no UTF-8
 NO_VARIABLES: Mapping[str, str] = {}
 
 
-def look(source: Mapping[str, Any]) -> Found:
+def look(source: SourceSpec) -> Found:
     """Read the lines of a list that a newline ends: the last line may still be written."""
-    content = read_regular(resolved(Path(source["list"])), LARGEST)
+    content = read_regular(resolved(Path(source.list)), LARGEST)
     lines = content[: content.rfind(b"\n") + 1].decode(errors="replace").split("\n")
-    return found_in(lines, source.get("group") or "", source["list"])
+    return found_in(lines, source.group, source.list)
 
 
 def found_in(lines: Iterable[str], group: str, what: str) -> Found:

@@ -256,8 +256,8 @@ def add_task(ground: Ground, words: str, seen: str | None = None) -> None:
         'source = [ { directory = "/tmp", closed_by = "END.*" } ]\n'
     )
     (spec,) = task_file.read(file, ground.site)
-    whole = {**spec, "summary": seen, "file": words, "file_sha256": "", "to_test": ""}
-    whole["source"] = [{**spec["source"][0], "directory": words, "closed_by": words}]
+    sources = (spec.sources[0]._replace(directory=words, closed_by=words),)
+    whole = spec._replace(summary=seen, file=words, sources=sources)
     store, throttle = ground.store, Throttle(1000, 1000)._asdict()
     number = store.add_task("mc", "nonce", "mc", whole, "digest", throttle, words)
     store.add_items(number, [NewItem(words, seen, 5), NewItem("b", seen)])

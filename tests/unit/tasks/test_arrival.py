@@ -818,11 +818,11 @@ def test_18_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
     there.wait(100)
     assert (there.states(), there.note("run1_a.raw")) == ({"run1_a.raw": "completed"}, "removed since")
     view = View(ground.site, ground.store, ground.clock)
-    assert inputs_in_words(sums(view, ground.task())._asdict()) == "1 removed since", "counted, and not stale"
+    assert inputs_in_words(sums(view, ground.task())) == "1 removed since", "counted, and not stale"
     Path(f"{path}.away").rename(path)
     there.wait(30)
     assert there.note("run1_a.raw") == ""
-    assert inputs_in_words(sums(view, ground.task())._asdict()) == ""
+    assert inputs_in_words(sums(view, ground.task())) == ""
     there.end()
     assert ground.done() == {path: 1}
 

@@ -331,7 +331,7 @@ def test_all_that_is_wrong_is_told_at_once_in_the_order_of_the_file(tmp_path):
 def test_line_ends_and_tabs_are_no_fault(tmp_path, spoil):
     file = tmp_path / "x.toml"
     file.write_bytes(b"\xef\xbb\xbf" + spoil(GEN).encode())
-    assert [each["name"] for each in task_file.read(file, Site(state=tmp_path / "state"))] == ["gen"]
+    assert [each.name for each in task_file.read(file, Site(state=tmp_path / "state"))] == ["gen"]
 
 
 TWO = FILES.replace("/tmp", "/no/{1").replace("[task.split]", '[[task.source]]\ndirectory = "/no/2"\n[task.split]')

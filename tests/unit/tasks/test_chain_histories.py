@@ -160,7 +160,7 @@ def play(ground: Chain, seed: int) -> None:
     files = [Path(each.place) for each in rows if each.state in ("stored", "verified")]
     events = Counter(int(line) for path in files for line in path.read_text().split())
     assert events == Counter(range(1, EVENTS + 1)) - Counter(given_up(ground) - events.keys()), seed
-    if ground.store.task(task.id).streams[0]["store"]:
+    if ground.store.task(task.id).spec.outputs[0].store:
         assert {path.parent for path in files} == {ground.stores["merge"]}
         assert len(files) == len(list(ground.stores["merge"].iterdir()))
 

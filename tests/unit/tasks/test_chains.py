@@ -794,7 +794,7 @@ def test_59_a_task_that_feeds_another_keeps_the_output_that_is_read(ground, name
     ground.ask("cancel", "merge")
     ground.ask("cancel", "reco")
     ground.create(without(ground.text(), name))
-    assert [each["name"] for each in ground.task("gen").streams] == [name] * bool(name)
+    assert [each.name for each in ground.task("gen").spec.outputs] == [name] * bool(name)
 
 
 def test_what_replaces_a_task_that_was_not_started_feeds_what_that_one_fed(ground):

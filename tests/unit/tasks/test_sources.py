@@ -14,6 +14,7 @@ from jim.errors import BadRequest, JimError
 from jim.keeper.workers import Workers
 from jim.site.file import General
 from jim.statusdb.task_rows import TaskState
+from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.moves import Tasks
 from jim.tasks.sources import command, lists
 from tests.unit.tasks.ground import SH, Ground, a_list
@@ -224,7 +225,7 @@ def test_an_answer_that_makes_no_sense_is_refused_whole(tmp_path, line, words):
     file.write_text(f"#!/bin/sh\n{line}\n")
     file.chmod(0o755)
     with pytest.raises(JimError) as error:
-        command.look({"command": [str(file)], "group": ""})
+        command.look(SourceSpec("command", command=(str(file),)))
     assert words in str(error.value)
 
 
@@ -234,11 +235,11 @@ def test_a_program_that_does_not_end_or_says_too_much_is_ended(tmp_path, monkeyp
     file.chmod(0o755)
     monkeypatch.setattr(command, "LARGEST", 1_000_000)
     with pytest.raises(JimError, match="it printed more than 1,000,000 bytes"):
-        command.look({"command": [str(file)], "group": ""})
+        command.look(SourceSpec("command", command=(str(file),)))
     file.write_text("#!/bin/sh\nexec sleep 60\n")
     monkeypatch.setattr(command, "LIMIT_SECONDS", 0.05)
     with pytest.raises(JimError, match=r"no output \(did not return after "):
-        command.look({"command": [str(file)], "group": ""})
+        command.look(SourceSpec("command", command=(str(file),)))
 
 
 def test_sources_that_hang_hold_up_no_other_source_and_nothing_else():
@@ -280,11 +281,11 @@ def test_a_list_says_in_which_line_is_no_text(tmp_path):
     file = tmp_path / "names.txt"
     file.write_bytes(b"a\n\xff\n")
     with pytest.raises(JimError, match=r"names.txt, line 2: no UTF-8"):
-        lists.look({"list": str(file), "group": ""})
+        lists.look(SourceSpec("list", list=str(file)))
 
 
 def test_a_list_says_where_its_json_is_wrong(tmp_path):
     file = tmp_path / "names.txt"
     file.write_text('a\n{"lfn": }\n')
     with pytest.raises(JimError, match="line 2, column 9: no JSON: Expecting value"):
-        lists.look({"list": str(file), "group": ""})
+        lists.look(SourceSpec("list", list=str(file)))

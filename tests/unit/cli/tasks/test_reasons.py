@@ -8,6 +8,8 @@ import pytest
 
 from jim.cli.tasks.looking import row
 from jim.reading.tasks import tests as task_tests
+from jim.reading.tasks.task import seen
+from jim.reading.view import look
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb
 from tests.unit.tasks.ground import EVENTS, SH, a_list
@@ -238,8 +240,8 @@ def test_on_a_terminal_the_journal_stays_in_its_columns(ground, jim, monkeypatch
 
 def test_the_line_of_a_task_has_ten_cells(ground, jim):
     chain(ground, jim)
-    (told, *_) = json.loads(jim("status", "--json")[1])
-    assert len(row(told)) == 10
+    view = look()
+    assert [len(row(each)) for each in seen(view, view.store.tasks())] == [10, 10]
 
 
 def test_a_task_that_was_opened_again_tells_what_hinders_it(ground, jim, tmp_path):

@@ -653,7 +653,7 @@ def test_75_a_model_becomes_a_task(ground, jim, modelled):
         0,
         "x: command /bin/printf 'a\\nb\\nend\\n': 2 items, open; FileBased makes pieces",
     )
-    assert ground.task("x").spec["file"] == str(modelled)
+    assert ground.task("x").spec.file == str(modelled)
     words = "jim: model lists: hole 'name' has no value: name of the task\n"
     assert jim("create", "--model", "lists") == (2, words)
     assert jim("create", "--model", "lists", "x") == (2, "jim: 'x': expected HOLE=VALUE\n")

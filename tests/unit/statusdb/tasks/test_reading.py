@@ -8,11 +8,13 @@ import pytest
 
 from jim.clock import Clock
 from jim.errors import UnknownJob
-from jim.statusdb import empty_store
+from jim.statusdb import empty_store, task_spec
 from jim.statusdb.task_rows import Ended, ItemState, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
+from jim.statusdb.task_spec import Release, SourceSpec, Spec, Split
 from tests.unit.statusdb.grounds import GROUNDS
 
-SPEC = {"source": [{"kind": "list"}], "to_test": "abc", "priority": 3}
+RELEASE = Release(at_once=5, first=5, probe_seconds=600, queued=5, every_seconds=60)
+SPEC = Spec("t", "", {}, (SourceSpec("list"),), Split(), task_spec.Test(), RELEASE, 3, "", to_test="abc")
 
 
 @pytest.fixture(params=GROUNDS)
@@ -23,7 +25,7 @@ def store(request, tmp_path):
 
 
 def add(store, name="t", digest="d1", **spec):
-    return store.add_task(name, "f00d", "me", SPEC | spec, digest, {"at_once": 5}, "me, by hand")
+    return store.add_task(name, "f00d", "me", SPEC._replace(**spec), digest, {"at_once": 5}, "me, by hand")
 
 
 def planned(store, *pieces):

@@ -374,10 +374,11 @@ def test_what_a_task_leaves_out_has_its_default(tmp_path):
     file = tmp_path / "x.toml"
     file.write_text(FILES.replace("LIST", "names"))
     (spec,) = task_file.read(file, Site(state=tmp_path / "state"))
-    assert spec["source"] == [{"kind": "list", "list": f"{tmp_path}/names", "every_seconds": 30, "group": ""}]
-    assert spec["split"] == {"splitter": "FileBased", "parameters": {}, "when": "full", "max_wait_seconds": 0}
-    assert spec["release"] == {"at_once": 5, "queued": 500, "first": 5, "probe_seconds": 600, "every_seconds": 60}
-    assert spec["test"] == {"pieces": 1, "check": [], "most_seconds": 0}
+    record = spec.to_record()
+    assert record["source"] == [{"kind": "list", "list": f"{tmp_path}/names", "every_seconds": 30, "group": ""}]
+    assert record["split"] == {"splitter": "FileBased", "parameters": {}, "when": "full", "max_wait_seconds": 0}
+    assert record["release"] == {"at_once": 5, "queued": 500, "first": 5, "probe_seconds": 600, "every_seconds": 60}
+    assert record["test"] == {"pieces": 1, "check": (), "most_seconds": 0}
 
 
 def test_events_are_sized_as_those_of_a_request(tmp_path):
@@ -387,6 +388,6 @@ def test_events_are_sized_as_those_of_a_request(tmp_path):
         'd0_release_version = "p14", jobfiles_dataset = "j" }\nsource = [ { events = 1_000_000, campaigns = 4 } ]\n'
     )
     (spec,) = task_file.read(file, Site(state=tmp_path / "state"))
-    (source,) = spec["source"]
-    assert (source["events_per_piece"], source["events"]) == (250, 1_000_000)
-    assert source["why"] == "the job type's rule of thumb, 250 events per local job"
+    (source,) = spec.sources
+    assert (source.events_per_piece, source.events) == (250, 1_000_000)
+    assert source.why == "the job type's rule of thumb, 250 events per local job"
