@@ -24,6 +24,8 @@ JUSTIFIED = {
     "re.IGNORECASE)": "a person's search: `jim retry --reason`",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
     "jim/statusdb/documents/xml.py: 'namespace prefix' in str(error)": "a sentence of libxml2's",
+    "jim/cli/tasks/watching.py: seen.reason not in usual": "what stands in the line already is not said again",
+    "jim/pages/admission.py: task.reason in hidden": "what a role may not see is named by its own words",
     "jim/site/sections.py: re.fullmatch(rule.words, value)": "a pattern, called words",
 }
 
