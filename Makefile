@@ -53,10 +53,10 @@ demo-tasks: $(VENV)/demo  ## see tasks feed one another: generate, reconstruct, 
 	@shell/jim-demo-tasks
 
 test: $(VENV)/tests $(VENV)/demo  ## the tests that need no root and no patience
-	$(PYTEST) -m 'not more and not torture and not live'
+	$(PYTEST) --part quick
 
 more: $(VENV)/tests $(VENV)/demo  ## whole lives, without root: kills, wrappers in every way, long scenes, installs
-	$(PYTEST) -m 'more and not torture and not live'
+	$(PYTEST) --part more
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
 	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser

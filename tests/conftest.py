@@ -53,14 +53,20 @@ MORE = (
 )
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the files of the other part: each process that runs tests would read all of them."""
+    part, name = config.getoption("--part"), str(collection_path.relative_to(Path(__file__).parents[1]))
+    if not part or collection_path.is_dir() or not collection_path.name.startswith("test_"):
+        return None
+    return None if name.startswith(MORE) == (part == "more") else True
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Mark what is skipped where there is no compiler, so that it can be run elsewhere; and what takes long."""
+    """Mark what is skipped where there is no compiler, so that it can be run elsewhere."""
     for item in items:
         if COMPILED.intersection(item.fixturenames):
             item.add_marker(pytest.mark.compiled)
-        if item.nodeid.startswith(MORE):
-            item.add_marker(pytest.mark.more)
 
 
 # What is collected stays: to look for garbage in it, again and again, takes a third of the time of collecting it.
@@ -78,7 +84,10 @@ if is_good_for_tests(MEMORY):
 
 
 def pytest_addoption(parser):
-    """Let a site hold its own adapter to the contract: see tests/unit/test_adapters_conformance.py."""
+    """Choose a part; let a site hold its own adapter to the contract: see tests/unit/test_adapters_conformance.py."""
+    parser.addoption(
+        "--part", choices=("quick", "more"), help="the part of the tests that `make test` or `make more` runs"
+    )
     captured = str(Path(__file__).parent / "captured")
     parser.addoption("--adapter", action="append", default=[], help="an adapter to test: a dotted name, or a file")
     parser.addoption("--handlers", default="", help="its site's directory of packages, as in [site] handlers")

@@ -22,6 +22,8 @@ from tests.unit.pages.grounds import Ground, many
 HOME = Path(__file__).parents[2]
 # A busy machine shares a rendering for 5 s, and a live page asks every 5 s.
 expect.set_options(timeout=30_000)
+# It draws without a graphics card, and asks nobody but the pages.
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 CALL = 'import sys; from jim.cli import main; sys.exit(main(["pages", *sys.argv[1:]]))'
 
 
@@ -68,7 +70,7 @@ class Served:
 def chromium() -> Iterator[Browser]:
     """Debian's own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         yield browser
         browser.close()
 
