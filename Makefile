@@ -59,7 +59,7 @@ more: $(VENV)/tests $(VENV)/demo  ## whole lives, without root: kills, wrappers 
 	$(PYTEST) --part more
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
-	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/browser
+	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=10 tests/browser
 
 screenshots: $(VENV)/browser  ## by hand: the pictures in docs/images, from real runs (takes minutes)
 	$(BIN)/python tests/browser/screenshots.py
