@@ -82,7 +82,8 @@ def as_account(prefix, door, *words):
     return said("runuser", "-u", ACCOUNT, "--", "env", "-i", f"HOME={home}", prefix / "bin" / door, *words)
 
 
-@pytest.mark.parametrize("libraries", ["own", pytest.param("system", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("libraries", ["own", "system"])
 def test_another_account_uses_it_and_it_is_upgraded_under_a_running_job(prefix, account, libraries):
     install(prefix, LIBRARIES=libraries)
     state, go = Path(account.pw_dir) / ".local/state/jim", Path(account.pw_dir) / "go"

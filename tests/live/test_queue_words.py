@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.live.site import LONG, operator, until
 
 
@@ -49,6 +51,7 @@ def test_htcondor_says_why_jobs_wait(lab, make_site):
         site.close()
 
 
+@pytest.mark.long
 def test_grid_engine_says_why_jobs_wait(lab, make_site):
     lab("sge")
     site = make_site("sge")

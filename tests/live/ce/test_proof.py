@@ -90,6 +90,7 @@ def test_a_split_job_by_attributes(ce, submitted):
     until(lambda: (place / "results.tar.status").read_text() == "done\n", "the last line of progress is there")
 
 
+@pytest.mark.long
 def test_the_gridmanager_is_killed_between_jim_s_answer_and_the_script_s(ce):
     place, before = ce.directory(), ce.jobs()
     with ce.after_the_answer() as held:

@@ -58,6 +58,7 @@ def test_so_many_at_once(gate, count):
     assert told == set(range(count))
 
 
+@pytest.mark.long
 def test_a_killed_job_manager_hands_in_again_what_is_one_job(gate):
     """Killed while the door has the request, and killed while the door has an answer that nobody hears."""
     door, hold, held = gate.home / "shell/jim-submit", gate.home.parent / "hold-door", gate.account / "held-door"
