@@ -26,12 +26,12 @@ def read(text: str) -> dict[str, str]:
         expat.ParserCreate().Parse(text, True)  # the parser proves that the XML is whole
     except expat.ExpatError as error:
         raise ValueError(text) from error
-    said: dict[str, list[str]] = {}
+    words: dict[str, list[str]] = {}
     for each in MESSAGE.finditer(text):
         for batch_id in JOB.findall(each["jobs"] or "") or [""]:
             if each["number"] not in SAYS_NOTHING:
-                said.setdefault(batch_id, []).append(unescape(each["words"], {"&quot;": '"', "&apos;": "'"}))
-    return {batch_id: _together(messages) for batch_id, messages in said.items()}
+                words.setdefault(batch_id, []).append(unescape(each["words"], {"&quot;": '"', "&apos;": "'"}))
+    return {batch_id: _together(messages) for batch_id, messages in words.items()}
 
 
 def _together(messages: Iterable[str]) -> str:

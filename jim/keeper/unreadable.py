@@ -19,5 +19,5 @@ def say_that_it_is_left(keeper: Keeper, path: Path, error: Exception) -> None:
             return
         todo = f"; {remedy(path)}"
     if keeper.workers.pace(key):
-        said = "%s: %r cannot be read now, and will be tried again: %s%s"
-        log.warning(said, path.parent.name, path.name, error, todo)
+        sentence = "%s: %r cannot be read now, and will be tried again: %s%s"
+        log.warning(sentence, path.parent.name, path.name, error, todo)
