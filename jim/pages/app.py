@@ -114,8 +114,8 @@ class Pages:
 
     def black_holes(self, seconds: float = SOON_SECONDS) -> list[Host]:
         """Return the black holes among the hosts, as far as they have been found out."""
-        _, found = self.cache.answer("black holes", _black_holes, seconds)
-        return list(found or ())
+        _, hosts = self.cache.answer("black holes", _black_holes, seconds)
+        return list(hosts or ())
 
     def renew(self) -> None:
         """Show everybody what is so now: somebody has done something."""

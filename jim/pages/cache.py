@@ -57,7 +57,7 @@ class Answer(Entry):
 
     at: str = ""  # the time, for people
     news: News = field(default_factory=News)
-    found: float = 0.0
+    found_at: float = 0.0
     took: float = 0.0
     busy: bool = False
     made: threading.Event = field(default_factory=threading.Event)
@@ -174,11 +174,11 @@ class Cache:
                 view = self.open()
                 with closing(view.store), view.store.snapshot(), view.store.at_most(MOST_SECONDS):
                     version = view.store.version()
-                    mark, old = str(version), began - answer.found > STILL_SECONDS
+                    mark, old = str(version), began - answer.found_at > STILL_SECONDS
                     if of_files or version is None or mark != answer.mark or old:
                         self._take(answer, mark, find(view), view.now())
-                        answer.found = self.clock()
-                        answer.took = answer.found - began
+                        answer.found_at = self.clock()
+                        answer.took = answer.found_at - began
                 answer.made.set()
             except (JimError, OSError) as error:
                 log.error("%s cannot be computed: %s", name, error)

@@ -255,8 +255,8 @@ def _output(output: Output) -> tuple[object, ...]:
 
 def _attempt(attempt: AttemptSeen) -> tuple[object, ...]:
     asked = changes_in_words(attempt.asked)
-    known = attempt.local_job, attempt.attempt, attempt.verdict or "none yet", plain(attempt.host)
-    return (*known, local_time(attempt.started), used_in_words(attempt), asked, plain(attempt.reason))
+    who = attempt.local_job, attempt.attempt, attempt.verdict or "none yet", plain(attempt.host)
+    return (*who, local_time(attempt.started), used_in_words(attempt), asked, plain(attempt.reason))
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -122,8 +122,8 @@ def _is_fed(spec: Spec) -> bool:
 def _what(spec: Spec, site: Site) -> str:
     """Return what a task will work on, in words."""
     if not spec.makes_events:
-        found = ", ".join(_found_in(each, site) for each in spec.sources)
-        return f"{found}; {spec.split.splitter} makes pieces"
+        sources = ", ".join(_found_in(each, site) for each in spec.sources)
+        return f"{sources}; {spec.split.splitter} makes pieces"
     pieces = sum(map(_pieces_of, spec.sources))
     campaigns = sum(each.campaigns for each in spec.sources)
     parts = f", in {campaigns:,} campaigns" if campaigns > 1 else ""
