@@ -125,6 +125,7 @@ put_around() {
     placed share/cron/jim-keepers | put "$into/share/jim/cron/jim-keepers" 644
     put "$into/share/jim/systemd/set-uid-commands.conf" 644 <share/systemd/set-uid-commands.conf
     cp -RL README.md SECURITY.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
+    "$runs" -P -s packaging/pages.py "$into/share/jim"
     chmod -R u=rwX,go=rX "$into/share/jim"
     for page in "$tree"/man/*.1; do
         [ ! -e "$page" ] || put "$into/share/man/man1/${page##*/}" 644 <"$page"
@@ -198,7 +199,12 @@ uninstall() {
     for shell in bash zsh fish; do rm -f "$(of_shell $shell)"; done
     rm -f "$into/libexec/jim"
     rm -rf "$into"/libexec/jim-* "$into/share/jim"
+    for place in libexec lib/systemd/system lib/systemd share/man/man1; do
+        rmdir "$into/$place" 2>/dev/null || : # others have something there
+    done
     echo "removed JIM from $into; site file and state directories are left as they are"
+    [ ! -e "$DESTDIR/etc/jim/site.toml" ] ||
+        echo "as long as $DESTDIR/etc/jim/site.toml is there, each other JIM of this machine obeys it"
 }
 
 check_prefix

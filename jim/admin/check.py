@@ -27,7 +27,7 @@ from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
 from jim.site import whose
-from jim.site.file import STATE_VARIABLE, Site, file_system_of, make_state
+from jim.site.file import STATE_VARIABLE, UNKNOWN, Site, file_system_of, make_state
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
 from jim.trust import ROOT, of_others, open_to_all
@@ -51,12 +51,16 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
         yield Finding("site file", FAILED, str(error), "correct the file; docs/settings.md lists every setting")
         return
     yield Finding("site file", OK, f"{site.file} is valid" if site.file else "no site file; all settings are defaults")
-    state = _ask("state directory", lambda: _state(site, mounts))
-    yield state
-    if state.level == FAILED:
-        return
+    of_root = site.managed and os.geteuid() == ROOT
+    if of_root:  # it has no state directory there, and gets none
+        yield Finding("account", WARNING, OF_ROOT, "run `sudo -u ACCOUNT jim site check` for each account")
+    else:
+        state = _ask("state directory", lambda: _state(site, mounts))
+        yield state
+        if state.level == FAILED:
+            return
     faults = set()
-    for name, question in _questions(site, mounts, root):
+    for name, question in _of_site(site, root) if of_root else _questions(site, mounts, root):
         found = _ask(name, question)
         if found.level != FAILED or found.said not in faults:  # one fault may spoil several answers
             yield found
@@ -65,8 +69,6 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
 
 def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:
     """List the questions that can be asked once there is a state directory."""
-    if site.managed and os.geteuid() == ROOT:
-        yield "account", lambda: Finding("", WARNING, OF_ROOT, "run `sudo -u ACCOUNT jim site check` for each account")
     yield "locks", lambda: _locks(site.state)
     yield "state files", lambda: _files(site.state)
     yield "inbox", lambda: _inbox(site.state)
@@ -77,14 +79,19 @@ def _questions(site: Site, mounts: str | None, root: Path) -> Iterator[tuple[str
     yield "work space", lambda: _space(site, "work", site.work)
     yield "wrapper", lambda: _wrapper(site.work)
     yield "batch system", lambda: _batch(site)
+    yield from _of_site(site, root)
+    yield "keeper", lambda: keepers.keeper(site)
+    yield "clock", lambda: _clock(site, time.time())
+
+
+def _of_site(site: Site, root: Path) -> Iterator[tuple[str, Callable[[], Finding]]]:
+    """List the questions that have one answer for all accounts."""
     yield "promise", lambda: _promise(site)
     if site.site.catalogue:
         yield "catalogue", lambda: _catalogue(site.site.catalogue)
     if site.site.handlers or site.site.steps or site.limits.analyser:
         yield "handlers", lambda: _handlers(site)
-    yield "keeper", lambda: keepers.keeper(site)
     yield "keeper --all", lambda: keepers.arranged(site, root)
-    yield "clock", lambda: _clock(site, time.time())
 
 
 def _ask(name: str, question: Callable[[], Finding]) -> Finding:
@@ -123,7 +130,8 @@ def _state(site: Site, mounts: str | None) -> Finding:
     make_state(site, mounts)
     about = site.state.stat()
     kind = file_system_of(site.state, mounts)
-    return _good(f"{site.state} is on a local disk ({kind}), mode {about.st_mode & 0o777:04o}")
+    disk = f"{kind}, which must be on a local disk" if kind == UNKNOWN else f"a local disk ({kind})"
+    return _good(f"{site.state} is on {disk}, mode {about.st_mode & 0o777:04o}")
 
 
 def _locks(state: Path) -> Finding:

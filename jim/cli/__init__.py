@@ -104,7 +104,7 @@ EXIT_CODES = {
     0: "success; for a watched grid job: completed",
     JimError.exit_code: "failure; for a watched grid job: not completed",
     BadRequest.exit_code: "JIM cannot accept the request or the command line",
-    BadSite.exit_code: "a site file or place that JIM cannot use; nothing would change",
+    BadSite.exit_code: "an unusable site file or place; nothing to retry, remove or force",
     UnknownJob.exit_code: "no such grid job, local job or attempt",
     BatchError.exit_code: "the batch system did not do what JIM asked",
     NOT_YET: "not available yet: the job has not started or not finished",

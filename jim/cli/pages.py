@@ -30,7 +30,7 @@ LIBRARIES = ("flask", "jinja2", "prometheus_client", "waitress")
 OF_DEBIAN = "apt-get install python3-flask python3-jinja2 python3-prometheus-client python3-waitress"
 
 TOLD = """\
-The status DB is at
+The pages are at
 
     {url}
 

@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         kind = whole_number(1) if COMMON[each].kind is int else str
         parser.add_argument(f"--{each.replace('_', '-')}", type=kind, metavar=_metavar(each), help=COMMON[each].help)
     parser.add_argument("--input", metavar="FILE", action="append", default=[], help=INPUT)
-    program = "a file here, which is sent along, or a program that worker nodes have"
+    program = (
+        "a file here, such as ./ok.sh, which is sent along; or a program that worker nodes have, on PATH or as /PATH"
+    )
     parser.add_argument("program", metavar="PROGRAM", help=program)
     words = parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments, as they are")
     words.required = False  # argparse would say that they are missing, too
@@ -62,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     view = look()
     ends = _ends(view, number)
     for end in ends:
+        if arguments.each is not None:
+            print(_whose(end, arguments.each.split()), file=sys.stderr)
         _print(view, end)
     return next((each for each in map(_code, ends) if each), code)
 
@@ -85,9 +89,9 @@ def _program(word: str) -> dict[str, Any]:
     if word.startswith("/") or ("/" not in word and is_on_path(word)):
         return {"executable": word}
     path = Path(word).absolute()
-    if not path.is_file():
+    if not is_regular(path):
         where = "" if "/" in word else ", nor a program of this name in a directory of PATH"
-        raise BadRequest(f"there is no file {path}{where}")
+        raise BadRequest(f"there is no file {path} that this account can see{where}")
     if "/" not in word:
         require_own(path)
     return {"executable": f"./{path.name}", "inputs": [str(path)]}
@@ -117,6 +121,12 @@ def _ends(view: View, number: int) -> list[Attempt]:
     """Return the last attempt at each local job."""
     last = {attempt.n: attempt for attempt in view.store.attempts(number)}
     return [last[n] for n in sorted(last)]
+
+
+def _whose(attempt: Attempt, words: Sequence[str]) -> str:
+    """Say whose output follows, and how its program has ended."""
+    ended = f"{attempt.verdict}: {attempt.reason}" if attempt.reason else attempt.verdict
+    return plain(f"{attempt.grid}.{attempt.n} ({words[attempt.n]}) {ended}")
 
 
 def _print(view: View, attempt: Attempt) -> None:

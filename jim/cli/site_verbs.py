@@ -99,9 +99,10 @@ def _init(arguments: argparse.Namespace) -> int:
         say(f"wrote {file}; `jim site check` proves that it works")
     is_whole = True
     for name in arguments.account:
-        for line in site_init.make_account(name):
+        lines = list(site_init.make_account(name))
+        for line in lines or [f"{name} has all that it needs already; nothing was made"]:
             say(line)
-            is_whole = is_whole and not line.startswith(site_init.NOT_MADE)
+        is_whole &= not any(line.startswith(site_init.NOT_MADE) for line in lines)
         acted(site_file.load(), "site init", f"account {name}", shared=True)
     return 0 if is_whole else BadSite.exit_code
 

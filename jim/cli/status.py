@@ -47,10 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     view, asked = look(), from_arguments(GRID_JOBS, arguments, *FILTERS)
     if arguments.ids and asked.given:
         raise BadRequest("status takes either grid jobs or filters")
-    page = grid_jobs(view, asked) if asked.given else None
+    page = grid_jobs(view, asked, names=True) if asked.given else None
     jobs = page.rows[::-1] if page else _named(view, arguments.ids) or _all(view)  # the newest stands beside the prompt
     if arguments.json:
-        say_json([view.record(job) for job in jobs])
+        names = names_of(view, jobs)
+        say_json([view.record(job) | {"name": names.get(job.id, "")} for job in jobs])
         return 0
     folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs

@@ -66,10 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Store the wishes; none if any target is unknown, but a cancel of many does what it can.
-
-    Exit 3 if one changes nothing, as far as that is known.
-    """
+    """Store the wishes that can be stored. Exit 3 if one changes nothing, as far as that is known."""
     verb, view = arguments.verb, look()
     more, waits = _more(arguments), bool(getattr(arguments, "wait", False))
     chosen = _chosen(view, arguments) if verb in FOR_MANY else arguments.targets

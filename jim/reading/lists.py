@@ -45,7 +45,7 @@ GRID_JOBS = {
         "G",
         pattern=r"[1-9]\d{0,14}",
     ),
-    "q": Filter("words in type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
+    "q": Filter("words in name, type, owner, reason or key; or an id, a batch id, a mark, a host", "WORDS", once=True),
     "since": Filter(
         "created at this time or later: 2026-01-31, 2026-01-31T12:00Z, or an age: 2h, 3d", "TIME", pattern=TIME
     ),
@@ -92,9 +92,13 @@ def is_folded(filters: Filters) -> bool:
     return all(name in ("sort", "limit", "after") for name, _ in filters.given)
 
 
-def grid_jobs(view: View, filters: Filters, *, folded: bool = False) -> Page[GridJob]:
-    """Return a page of grid jobs, the newest first, and before them those in the inbox; folded: none of tasks."""
-    asked, limit = _asked(view, filters)._replace(folded=folded), int(filters.one("limit", str(PAGE)))
+def grid_jobs(view: View, filters: Filters, *, names: bool, folded: bool = False) -> Page[GridJob]:
+    """Return a page of grid jobs, the newest first, and before them those in the inbox; folded: none of tasks.
+
+    With `names`, which only those who may see requests may have, words are also looked for in names.
+    """
+    asked = _asked(view, filters)._replace(folded=folded, names=names)
+    limit = int(filters.one("limit", str(PAGE)))
     waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
     found = view.store.grid_jobs_page(asked, limit + 1)
     more = found[limit:]
@@ -111,7 +115,7 @@ def unfinished(view: View, filters: Filters) -> list[GridJob]:
     steps = [("step", step.value) for step in Step if step is not Step.FINISHED]
     asked = read(GRID_JOBS, [*filters.given, *steps, ("limit", str(LONGEST_PAGE))])
     while True:
-        page = grid_jobs(view, asked)
+        page = grid_jobs(view, asked, names=True)
         found |= {job.id: job for job in page.rows}
         if not page.after:
             return [found[number] for number in sorted(found)]

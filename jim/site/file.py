@@ -27,6 +27,7 @@ MANAGED_STATE = Path("/var/lib/jim")
 # The environment variables that JIM reads; a gatekeeper passes neither of them.
 STATE_VARIABLE = whose.STATE_VARIABLE
 SITE_VARIABLE = "JIM_SITE"
+UNKNOWN = "an unknown file system"  # as in a chroot, whose disk is no mount there
 # The first letters of the types of network file systems.
 NETWORK = (
     *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
@@ -276,7 +277,7 @@ def _remedy(site: Site) -> str:
     root = f"ask root to run: jim site init --account {site.state.name if site.managed else whose.name_of(os.getuid())}"
     own = f"set {STATE_VARIABLE} to a directory that you can write to"
     homeless = f"; for an account without a home directory, {root}" if site.state == own_state() else ""
-    return root if site.managed else own + homeless
+    return f"{root}; or, for a site of your own, {own}" if site.managed else own + homeless
 
 
 def own_state() -> Path:
@@ -291,7 +292,7 @@ def file_system_of(path: Path, mounts: str | None = None) -> str:
     """Return the type of the file system that holds a directory."""
     if mounts is None:
         mounts = Path("/proc/self/mounts").read_text()
-    best, kind = "", "?"
+    best, kind = "", UNKNOWN
     place = str(path.resolve())
     for line in mounts.splitlines():
         _, where, type_, *_ = line.split(" ")

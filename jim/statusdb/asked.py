@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from jim.model import Kind, State
 
+LONGEST_PARSED = 64 * 1024  # characters of a request: a list must not parse megabytes for a name
+
 
 class GridJobsAsked(NamedTuple):
     """Filters for grid jobs: all given filters must match; several values of one filter mean any of these."""
@@ -18,6 +20,7 @@ class GridJobsAsked(NamedTuple):
     outcomes: tuple[str, ...] | None = None  # of finished grid jobs; together with `also`. None: any
     also: tuple[int, ...] = ()  # unfinished grid jobs that match, as the caller knows
     words: tuple[str, ...] = ()  # each is in the type, owner, reason or key, or is the number
+    names: bool = False  # or each is in the name; only for whoever may see requests
     since: str = ""  # created at this time or later
     until: str = ""  # created before this time
     failed: bool = False  # some of its local jobs did not complete

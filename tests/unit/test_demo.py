@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).parents[2]
-TOLD = "The status DB is at\n\n    http://127.0.0.1:4711/?token=f00d\n\n    ssh -L 4711:127.0.0.1:4711 me@here\n"
+TOLD = "The pages are at\n\n    http://127.0.0.1:4711/?token=f00d\n\n    ssh -L 4711:127.0.0.1:4711 me@here\n"
 JIM = f"""#!/bin/sh
 case $1 in
 submit) [ "$2" = --dry-run ] || echo 7 ;;

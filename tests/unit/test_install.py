@@ -137,6 +137,12 @@ def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
     cron = (below / "share/jim/cron/jim-keepers").read_text()
     assert '\n* * * * * root "/opt/a b/bin/jim" keeper --all >/dev/null\n' in cron
     assert "/opt/jim" not in unit + pages + whole + cron
+    readme = (below / "share/jim/README.md").read_text()
+    assert "[docs/security.md](docs/security.md)" in readme
+    assert "jim/run_grid_job.py, the life of a grid job" in readme  # sources are not there, so no link leads to them
+    for page in (below / "share/jim").rglob("*.md"):
+        for target in re.findall(r"\]\(([^():#\s]+)", page.read_text()):
+            assert (page.parent / target).exists(), (page, target)
     make(source, "uninstall", PREFIX="/opt/a b", DESTDIR=into).check_returncode()
     assert not files(into)
 
@@ -211,5 +217,10 @@ def test_what_still_calls_jim_or_is_not_there_is_not_removed(small, willing, tmp
         refused = make(small, "uninstall", **words)
         assert (refused.returncode, told in refused.stderr) == (2, True)
         (into / place).unlink()
-    make(small, "uninstall", **words).check_returncode()
-    assert not files(into)
+    (into / "etc/jim").mkdir()
+    (into / "etc/jim/site.toml").touch()
+    removed = make(small, "uninstall", **words)
+    assert removed.returncode == 0
+    assert f"as long as {into}/etc/jim/site.toml is there, each other JIM of this machine obeys it" in removed.stdout
+    assert [str(each.relative_to(into)) for each in files(into)] == ["etc/jim/site.toml"]
+    assert not (into / "opt/a b/libexec").exists()

@@ -40,7 +40,8 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     """Show a page of the list."""
     asked = filters.read(lists.WITH_WAVES, request.args.items(multi=True))
     tasks = view.store.tasks() if kind == "html" and lists.is_folded(asked) else []
-    page = lists.grid_jobs(view, asked, folded=bool(tasks))
+    may_look = g.role is not Role.SEE
+    page = lists.grid_jobs(view, asked, names=may_look, folded=bool(tasks))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     following = f"{g.root}/jobs.{kind}{after}" if after else ""
     if kind == "csv":
@@ -56,7 +57,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         page=page,
         after=after,
         tallies=tallies,
-        names=names_of(view, page.rows) if g.role is not Role.SEE else {},
+        names=names_of(view, page.rows) if may_look else {},
         choices={"type": types, "owner": owners},
         found=_named(view, asked),
         tasks=list(map(seen_of_task, seen(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),

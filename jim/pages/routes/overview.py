@@ -47,7 +47,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     counts, tasks = unfinished_counts(view), _tasks(view, since.isoformat())
     waits_at, waits = pages.cache.answer("what waits", what_waits, of_files=True)
     holes = pages.black_holes()
-    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), folded=True)
+    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), names=False, folded=True)
     if kind == "json":
         return as_json(
             {

@@ -9,8 +9,8 @@ from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.quantities import largest
 from jim.reading.view import View
+from jim.statusdb.asked import LONGEST_PARSED
 
-LONGEST_PARSED = 64 * 1024  # characters of a request: a list must not parse megabytes for a name
 UNREAD = "{}"  # the request of a grid job in a list
 
 

@@ -15,7 +15,7 @@ from jim.errors import TooLong
 from jim.jobs import HELD, OF_TASK, Alike, GridJob
 from jim.model import Kind, State, Step
 from jim.statusdb import rows
-from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.asked import LONGEST_PARSED, GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
 from jim.statusdb.derived import minute_of
 from jim.statusdb.grid.used import Completed
 from jim.statusdb.making import CODED, CODES
@@ -44,6 +44,10 @@ FAILED = f"id IN (SELECT grid FROM tally WHERE state IN {BADLY} AND count > 0)"
 WORD = (
     "(job_type LIKE ?1 ESCAPE '\\' OR owner LIKE ?1 ESCAPE '\\' OR reason LIKE ?1 ESCAPE '\\' "
     "OR key LIKE ?1 ESCAPE '\\' OR CAST(id AS TEXT) = ?2)"
+)
+IN_NAME = (
+    "EXISTS (SELECT 1 FROM request r WHERE r.grid = grid_job.id AND length(r.text) <= ?2 AND "
+    "ifnull(nullif(json_extract(r.text, '$.name'), ''), json_extract(r.text, '$.executable')) LIKE ?1 ESCAPE '\\')"
 )
 RAN_ON = "EXISTS (SELECT 1 FROM attempt h INDEXED BY attempt_of WHERE h.grid = l.grid AND h.n = l.n AND h.host IN ({}))"
 HAS_PHASE = "EXISTS (SELECT 1 FROM phase p WHERE p.grid = l.grid AND p.n = l.n AND p.name = ?)"
@@ -278,7 +282,7 @@ def _grid_jobs(asked: GridJobsAsked) -> Clauses:
         ended, marks = json.dumps(asked.outcomes), "IN (SELECT value FROM json_each(?))"
         sql = f"((step = 'finished' AND outcome {marks}) OR id {marks})"
         clauses.append((sql, (ended, json.dumps(asked.also))))
-    clauses += [(_named(WORD, 2), _likes(word)) for word in asked.words]
+    clauses += [_has_word(word, names=asked.names) for word in asked.words]
     clauses += [("created >= ?", (asked.since,))] if asked.since else []
     clauses += [("created < ?", (asked.until,))] if asked.until else []
     clauses += [(FAILED, ())] if asked.failed else []
@@ -295,9 +299,12 @@ def _named(sql: str, count: int) -> str:
     return sql
 
 
-def _likes(word: str) -> tuple[str, ...]:
+def _has_word(word: str, *, names: bool) -> tuple[str, tuple[Any, ...]]:
     escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return (*[f"%{escaped}%"] * 4, word)
+    sql, values = _named(WORD, 2), (*[f"%{escaped}%"] * 4, word)
+    if not names:
+        return sql, values
+    return f"({sql} OR {_named(IN_NAME, 2)})", (*values, LONGEST_PARSED, f"%{escaped}%")
 
 
 def _after(asked: GridJobsAsked) -> Clauses:

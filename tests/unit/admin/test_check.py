@@ -72,8 +72,8 @@ def test_a_good_place_is_good(check, tmp_path):
         "wrapper",
         "batch system",
         "promise",
-        "keeper",
         "keeper --all",
+        "keeper",
         "clock",
     ]
     assert not list((tmp_path / "state").rglob("*check*"))
@@ -316,6 +316,18 @@ def test_a_request_in_the_inbox_wants_a_keeper(check, tmp_path):
     assert check()["keeper"].level == OK
     (tmp_path / "state/inbox/request-1").touch()
     assert check()["keeper"].level == WARNING
+
+
+def test_root_of_several_accounts_gets_no_state_directory(check, monkeypatch):
+    monkeypatch.delenv("JIM_STATE")
+    monkeypatch.setattr("jim.admin.check.ROOT", os.geteuid())
+    site_file.MANAGED_FILE.parent.mkdir(parents=True)
+    site_file.MANAGED_FILE.touch()
+    site_file.MANAGED_STATE.mkdir(parents=True)
+    found = check()
+    assert list(found) == ["libraries", "site file", "account", "promise", "keeper --all"]
+    assert found["account"].todo == "run `sudo -u ACCOUNT jim site check` for each account"
+    assert list(site_file.MANAGED_STATE.iterdir()) == []
 
 
 def test_a_managed_site_wants_keepers_after_a_reboot(check, tmp_path, monkeypatch):

@@ -214,7 +214,7 @@ def test_done_again_it_changes_nothing(tmp_path, jim_site, managed, capsys):
     (tmp_path / "var/lib/jim" / ME.pw_name / "status.db").touch()
     capsys.readouterr()
     assert jim_site("init", "--account", ME.pw_name) == 0
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == f"{ME.pw_name} has all that it needs already; nothing was made\n"
     assert (tmp_path / "var/lib/jim" / ME.pw_name / "status.db").exists()
 
 

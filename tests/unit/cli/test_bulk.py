@@ -1,6 +1,10 @@
-"""A cancel of many does what it can, and says what it could not do."""
+"""A wish for many does what it can, and says what it could not do."""
 
 from __future__ import annotations
+
+import json
+
+import pytest
 
 from jim.model import State
 
@@ -33,9 +37,32 @@ def test_one_that_cannot_be_cancelled_is_an_error_as_before(home):
     assert err.startswith("jim: there is no grid job 77")
 
 
-def test_other_verbs_still_do_all_or_nothing(home):
+@pytest.mark.parametrize("verb", ["retry", "cancel", "suspend", "resume", "remove"])
+def test_each_verb_does_what_it_can(home, verb):
     home.add(1)
     home.move(0, State.FAILED, reason="exit 3")
-    code, out, err = home.run("retry", "1", "77")
+    if verb == "remove":
+        home.finish(1)
+    code, out, err = home.run(verb, "77", "1")
+    assert (code, err, len(wishes(home))) == (4, "", 1)
+    assert out.startswith(f"1: {verb} requested: ")
+    assert out.endswith(f"\n{verb} could not be requested for 1 of them\n")
+
+
+def test_a_missing_member_of_several_hides_no_other(home):
+    home.add(1)
+    home.beat()
+    code, out, err = home.run("cancel", "1.0-1,7,3")
+    assert (code, err) == (4, "")
+    assert out.startswith("1.0-1,3: cancel requested: ends 3 local jobs: 3 wait")
+    assert "there is no local job 1.7: 1 has 1.0 to 1.3" in out.partition("\n\n")[2]
+    assert [json.loads(path.read_text())["target"] for path in (home.site.state / "inbox").glob("wish-*")] == [
+        "1.0-1,3"
+    ]
+
+
+def test_slices_that_are_all_missing_are_refused_once(home):
+    home.add(1)
+    code, out, err = home.run("cancel", "1.7,8")
     assert (code, out, wishes(home)) == (4, "", [])
-    assert err.startswith("jim: there is no grid job 77")
+    assert err.startswith("jim: there is no local job 1.8: 1 has 1.0 to 1.3")

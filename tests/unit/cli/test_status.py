@@ -57,8 +57,22 @@ def test_grid_jobs_are_listed_as_one_json_document(home):
         "age_s": 0.0,
         "created": "2026-01-31T11:00:00.000Z",
         "updated": "2026-01-31T12:00:00.000Z",
+        "name": "",
     }
-    assert list(record) == RECORD_NAMES
+    assert list(record) == [*RECORD_NAMES, "name"]
+
+
+def test_grid_jobs_are_found_by_their_names(home):
+    home.add(1, name="Night run", executable="/opt/fit.py")
+    home.add(2, executable="/opt/fit.py")
+    home.add(3, executable="x" * 70_000)
+    for words, found in (
+        ("night", {1: "Night run"}),
+        ("fit.py", {2: "fit.py"}),
+        ("run night", {1: "Night run"}),
+        ("xx", {}),
+    ):
+        assert {each["id"]: each["name"] for each in home.json("list", "--q", words)} == found, words
 
 
 def test_only_the_last_finished_are_listed(home):

@@ -38,6 +38,7 @@ def test_each_word_is_a_local_job_and_the_first_failure_is_the_exit_code(run):
     code, out, err = run("--each", "0 7 9", "sh", "-c", 'echo "no $1"; exit "$1"', "me")
     assert (code, out) == (7, b"no 0\nno 7\nno 9\n")
     assert "2 of 3 local jobs failed" in err
+    assert err.splitlines()[-3:] == ["1.0 (0) completed", "1.1 (7) failed: exit 7", "1.2 (9) failed: exit 9"]
 
 
 @pytest.mark.parametrize(("script", "code"), [("kill -TERM $$", 143), ("exit 255", 255)])

@@ -42,6 +42,10 @@ def test_names_are_for_who_may_see_requests(ground: Ground, person: Person) -> N
     for path in ("/jobs", "/"):
         assert "scan.py" in person.page(path).text
         assert "scan.py" not in person.get(path, Authorization=f"Bearer {secret}").text
+    assert person.page("/jobs?q=scan.py").ids() == ["1"]
+    assert [job["id"] for job in person.json("/jobs.json?q=scan.py")["jobs"]] == [1]
+    assert 'id="job-1"' not in person.get("/jobs?q=scan.py", Authorization=f"Bearer {secret}").text
+    assert person.get("/jobs.json?q=scan.py", Authorization=f"Bearer {secret}").json["jobs"] == []
 
 
 @pytest.mark.parametrize(
