@@ -34,6 +34,19 @@ LISTING = """\
 {pending}  </job_info>
 </job_info>
 """
+MESSAGES = """\
+<?xml version='1.0'?>
+<message  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/message.xsd">
+  <element>
+    <SME_global_message_list>
+      <element>
+        <MES_message_number>28</MES_message_number>
+        <MES_message>All queues dropped because of overload or full</MES_message>
+      </element>
+    </SME_global_message_list>
+  </element>
+</message>
+"""
 # accounting(5): the memory that it used, ru_maxrss, is told by whoever reaped a job.
 ACCOUNT = (
     "all.q:node1:griduser:griduser:{name}:{id}:sge:0:1795251345:1795251347:1795251348:{failed}:{status}:1:0.018900:"
@@ -93,6 +106,8 @@ class Sge(Dialect):
         return Submission(given["-N"], array("qsub", given["-t"]), script("qsub", rest), said=given)
 
     def read_qstat(self, words):
+        if words == ["-xml", "-j"]:
+            return Ask({"messages": ""})
         given, _ = options("qstat", words, flags="-xml", valued="-g -u")
         if (given["-g"], given["-u"]) != ("d", "$user"):
             raise Usage(1, "arrays would be folded, or the jobs of others listed\n")
@@ -124,6 +139,8 @@ class Sge(Dialect):
             found = [QACCT.format(**end) for id_ in ask.ids for end in ends if str(end["id"]) == id_]
             unknown = [id_ for id_ in ask.ids if not any(str(end["id"]) == id_ for end in ends)]
             return Said(0, "".join(found), "".join(f"error: job id {id_} not found\n" for id_ in unknown))
+        if "messages" in ask.given:
+            return Said(0, MESSAGES)
         listed = {True: "", False: ""}
         for task in tasks:
             if task.phase is not Phase.ENDED:
