@@ -638,16 +638,20 @@ def test_a_claim_that_the_file_server_has_forgotten_is_claimed_again(place: Site
 
 @pytest.mark.torture
 def test_a_forgotten_claim_that_another_start_has_got_ends_the_first(place: Site) -> None:
-    process = start(place, *sh(f"echo $$ >>../ledger; {BUSY}"), touch=2)
+    process, claim = start(place, *sh(f"echo $$ >>../ledger; {BUSY}"), touch=2), place.here / "claim.1"
     toucher_of(place)
-    (place.here / "claim.1").unlink()
+    wait_for_touches(claim, 1)
+    until(lambda: time.time() > claim.stat().st_mtime + 0.5)  # its look is over, the next one after the second start
+    claim.unlink()
     shutil.rmtree(place.here / "run.1")  # the server has forgotten this, too
     second = place.start()
     until(lambda: place.file("ledger").count("\n") == 2, 20)
     assert process.wait(30) != 0
-    first = int(place.file("ledger").split()[0])
+    first, of_second = map(int, place.file("ledger").split())
     until(lambda: is_dead(first), 10)
-    assert second.poll() is None
+    until((place.here / "gone.1").exists, 10)
+    wait_for_touches(claim, 2)  # what is ended is not of the second, though mark and directory are the same
+    assert (second.poll(), is_dead(of_second)) == (None, False)
 
 
 def test_a_wrapper_that_writes_its_record_finishes_it_though_it_was_given_up(place: Site) -> None:
