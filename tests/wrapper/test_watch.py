@@ -419,6 +419,7 @@ def test_a_toucher_that_could_not_tell_of_itself_is_killed_before_the_next_begin
     """The wrapper would end what such a one starts, again and again, and never come to the exit record."""
     process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
     program, words, second = stay_in_group(place, process)
+    wait_for_touches(next(place.here.glob("seen.1.*")), 2)  # the wrapper has looked, and knows the second one
     next(place.here.glob("toucher.1.*")).write_text(words)
     os.kill(second, signal.SIGSTOP)
     program.with_suffix(".away").rename(program)
