@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import os
 import re
 import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from jim.files import put_once
+from jim.pages.peer import uid_of_peer
 
 DAYS = 30  # length of a session
 CONTROL_SECONDS = 12 * 3600  # the age of a session up to which it can control
 RATE, BURST = 20.0, 60.0  # requests a second, and at once
 MOST_CLIENTS = 1_000
 AT_ONCE, AT_ONCE_IN_ALL = 2, 4  # large documents
-ORPHAN = "0"  # the inode of a socket that no process has open
 LOOPBACK = re.compile(r"(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
 CONNECTION = "waitress.client_disconnected"  # a method of the request's connection
 NOBODY = ""  # all requests without a session are one client
@@ -31,37 +29,6 @@ def key_of(state: Path) -> bytes:
     """Return the key that signs cookies; it is stored, so that a restart logs nobody out."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     return put_once(state / "pages.key", secrets.token_hex(32).encode())
-
-
-def uid_of_peer(address: str, port: int, own_address: str, own_port: int) -> int | None:
-    """Return the uid at the other end of a local connection; None if there is none to be found."""
-    for table in ("tcp", "tcp6"):
-        with suppress(OSError):
-            found = uid_in(Path(f"/proc/net/{table}").read_text(), (address, port), (own_address, own_port))
-            if found is not None:
-                return found
-    return None
-
-
-def uid_in(table: str, local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """Return the owner of a socket in the kernel's table; None for a socket that no process has open."""
-    ours, theirs = (_ends(*each) for each in (local, remote))
-    for line in table.splitlines()[1:]:
-        words = line.split()
-        if words[1] in ours and words[2] in theirs and words[9] != ORPHAN:
-            return int(words[7])
-    return None
-
-
-def _ends(address: str, port: int) -> set[str]:
-    """Return the kernel's forms of an address and port: IPv4, and IPv4 as IPv6."""
-    packed = ipaddress.ip_address(address).packed
-    mapped = bytes(10) + b"\xff\xff" + packed if len(packed) == 4 else packed
-    return {f"{_words(each)}:{port:04X}" for each in (packed, mapped)}
-
-
-def _words(packed: bytes) -> str:
-    return "".join(packed[at : at + 4][::-1].hex() for at in range(0, len(packed), 4)).upper()
 
 
 @dataclass

@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-import socket
 
 import pytest
 
 from jim.cli import pages as cli_pages
-from jim.pages.access import BURST, Access, Large, Rates, key_of, uid_in, uid_of_peer
+from jim.pages.access import BURST, Access, Large, Rates, key_of
 from jim.pages.app import SECURITY
 from jim.pages.serving import serve
 from tests.unit.pages.browser import PEER, PORT, Person, addresses
 from tests.unit.pages.grounds import Ground, ended
-
-TABLE = """\
-  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1FBB 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 5501 1 0000 100 0 0 10 0
-   1: 0100007F:C350 0100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1001        0 5502 1 0000 20 4 30 10 -1
-   2: 0100007F:C351 0100007F:1FBB 06 00000000:00000000 03:00000000 00000000     0        0 0 3 0000
-"""
-TABLE_6 = """\
-  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid
-   0: 0000000000000000FFFF00000100007F:C350 0000000000000000FFFF00000100007F:1FBB 01 00000000:00000000 00:00000000 00000000  1002        0 5503 1
-"""  # noqa: E501
-OWN = ("127.0.0.1", 0x1FBB)
-
-
-def test_36_the_owner_of_a_connection_is_read_from_the_kernel() -> None:
-    assert uid_in(TABLE, ("127.0.0.1", 0xC350), OWN) == 1001
-    assert uid_in(TABLE, ("127.0.0.1", 0xC351), OWN) is None, "nobody has that socket any more, and 0 is root"
-    assert uid_in(TABLE, ("127.0.0.1", 0xC352), OWN) is None
-    assert uid_in(TABLE_6, ("127.0.0.1", 0xC350), OWN) == 1002, "a peer with a socket of IPv6"
-
-
-def test_36_the_owner_of_a_real_connection_is_found() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
-        with server.accept()[0] as there:
-            ours, theirs = client.getsockname(), there.getsockname()
-            assert uid_of_peer(*ours, *theirs) == os.getuid()
-        assert uid_of_peer("127.0.0.1", 1, *theirs) is None
 
 
 def test_35_without_a_session_nothing_is_shown(ground: Ground) -> None:
