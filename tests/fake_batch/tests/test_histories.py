@@ -21,7 +21,7 @@ from tests.fake_batch.oracle import Oracle
 from tests.fake_batch.play import BLOCK, play
 
 SEED = int(os.environ.get("JIM_SEED", "1"))
-BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "10000")) // BLOCK)
+BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "1000")) // BLOCK)
 KINDS = ("Troubles", "Glitches", "People", "Restores")
 MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a block each, in turn
 
