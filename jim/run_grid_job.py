@@ -12,23 +12,23 @@ writes the store: doors write the inbox, and wrappers on worker nodes report thr
 
 from __future__ import annotations
 
-import errno
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from jim.doors import inbox, stdout
+from jim.doors import inbox
 from jim.doors.contract import door_of
-from jim.errors import BadRequest, JimError, Unheard, plain, words_of
+from jim.doors.serving import Interrupted, leave, or_else, serve, taken_in, uninterrupted
+from jim.errors import BadRequest, JimError, plain
 from jim.model import Verb
 from jim.site import file as site_file
 from jim.site import whose
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jim.doors.contract import Door
     from jim.keeper.keeper import Keeper
     from jim.keeper.results.aging import Aging
@@ -50,7 +50,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     site_file.make_state(site)
     require_keeper(site.state)
     key, after = _generation(site.state, door, checked["key"])
-    with welcome.one_by_one(site, sender), _uninterrupted() as interrupts:
+    with welcome.one_by_one(site, sender), uninterrupted() as interrupts:
         number = inbox.known(site.state, key, checked, apart)
         if not number:
             welcome.require(site, sender)
@@ -61,28 +61,6 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
     if interrupts:
         raise Interrupted(number)
     return number
-
-
-class Interrupted(KeyboardInterrupt):
-    """Somebody pressed Ctrl-C while a request became durable: its id must be printed all the same."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[list[int]]:
-    """Collect what Ctrl-C sends meanwhile."""
-    found: list[int] = []
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or not the main thread's matter
-        yield found
-        return
-    signal.signal(signal.SIGINT, lambda number, _: found.append(number))
-    try:
-        yield found
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
@@ -98,11 +76,6 @@ def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
     else:
         key = generations.key_of(key, generations.last(state, key))
     return key, generations.before(state, key)
-
-
-def taken_in(number: int) -> str:
-    """Return the words for a request that was taken in but whose id cannot be printed."""
-    return f"the request was taken in as grid job {number}; if handed in again with the same key, it gets the same id"
 
 
 def _by(door: Door | None) -> str:
@@ -154,7 +127,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper import due
     from jim.keeper.attempts import arrivals, ending, in_vain, settling
     from jim.keeper.inbox import accepting
-    from jim.keeper.queue import asking, dividing
+    from jim.keeper.queue import asking, avoiding, disks, dividing
     from jim.keeper.queue.fulfilling import Fulfilling
     from jim.keeper.queue.looking_up import look_up
     from jim.keeper.queue.renewing import Renewing
@@ -167,8 +140,8 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
 
     return (
-        of_site((sending := Sending()).disks),  # looks for room on the disks, without which nothing is sent
-        of_site(sending.hosts),  # judges hosts: nothing is sent to black holes, and what they have eaten is spared
+        of_site(room := disks.Disks()),  # looks for room on the disks, without which nothing is sent
+        of_site(avoiding.Avoiding()),  # judges hosts: nothing is sent to black holes, what they have eaten is spared
         of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox((aging := Aging()).remove)),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
@@ -176,7 +149,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(dividing.split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
         of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
-        of_grid_job(sending),  # waiting ─> submitting ─> submitted; `sending.share`, below, stores the intent
+        of_grid_job(sending := Sending(room)),  # waiting ─> submitting ─> submitted; `share` stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(WhyFailed()),  # last words of failed local jobs, and inputs that are gone: for people only
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
@@ -217,65 +190,6 @@ def rounds() -> Callable[[Keeper], Rounds]:
     return lambda keeper: Rounds(keeper, made)
 
 
-# The one place where errors become exit codes
-
-UNEXPECTED, INTERRUPTED, NOT_READ = 70, 130, 141  # a fault of JIM's own; Ctrl-C; a closed pipe
-
-
-def serve(action: Callable[[], int], complain: Callable[[str, Exception], None]) -> int:
-    """Run an action for a gatekeeper or a person; report an error through `complain` and return its exit code."""
-    stdout.prepare()
-    try:
-        code = action()
-        sys.stdout.flush()
-        return code
-    except KeyboardInterrupt as interrupt:
-        if words := str(interrupt):
-            with stdout.last_words():
-                complain(words, JimError(words))
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has closed the pipe
-        stdout.give_up()
-        return NOT_READ
-    except Exception as error:  # noqa: BLE001 - a gatekeeper must get an answer after any error
-        error = _explained(error)
-        with stdout.last_words():
-            complain(words_of(error), error)
-        return error.exit_code if isinstance(error, JimError) else 1 if isinstance(error, OSError) else UNEXPECTED
-
-
-@contextmanager
-def taken_already(warn: Callable[[str], None]) -> Iterator[None]:
-    """Warn of what fails inside: a request that is durable by now must not look refused. Not so if stdout fails."""
-    try:
-        yield
-    except (Unheard, BrokenPipeError):
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the work would be handed in once more
-        with suppress(OSError, ValueError):  # stderr cannot be written, too
-            warn(words_of(error))
-
-
-WHAT_TO_DO = {
-    errno.ENOSPC: "free space or inodes on its disk, and try again",
-    errno.EDQUOT: "make room below the quota, and try again",
-    errno.EACCES: "allow this account to use it",
-    errno.EROFS: "its disk is read-only at present",
-}
-
-
-def _explained(error: Exception) -> Exception:
-    """Return the error with advice added, if it is about a file or a library."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
-        return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
-    if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
-        return error
-    from jim.keeper.waking import lacking
-
-    return lacking([str(error.name)])
-
-
 def door(arguments: list[str], name: str = "") -> int:
     """Serve a gatekeeper: its door's lines on stdout, reasons for people on stderr."""
     verb, *targets = arguments or [""]
@@ -284,7 +198,7 @@ def door(arguments: list[str], name: str = "") -> int:
     def answer() -> int:
         speaker.append(_opened(name))
         said, done = _answer(speaker[0], verb, targets)
-        with stdout.or_else(done):
+        with or_else(done):
             sys.stdout.buffer.write(said)
         return 0
 
@@ -334,17 +248,8 @@ def main(arguments: list[str] | None = None) -> int:
     return door(words)
 
 
-def leave(code: int) -> NoReturn:
-    """End at once: Python's own clean-up takes longer than a door's work."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # what could not be written was told by `serve`
-            stream.flush()
-    os._exit(code)
-
-
 if __name__ == "__main__":
     # Imported under its own name, so that each class exists once.
-    from jim.run_grid_job import leave as _leave
     from jim.run_grid_job import main as _main
 
-    _leave(_main())
+    leave(_main())

@@ -22,12 +22,12 @@ from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
 from jim.keeper.serial import told
-from jim.keeper.waking import how_to_install
 from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
 from jim.site import whose
 from jim.site.file import STATE_VARIABLE, UNKNOWN, Site, file_system_of, make_state
+from jim.site.libraries import how_to_install
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
 from jim.trust import ROOT, of_others, open_to_all

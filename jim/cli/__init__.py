@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from jim import __version__
 from jim.cli.text import columns, say, with_local_times
+from jim.doors.serving import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, close_to, nearest
-from jim.run_grid_job import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 
 
 class Verb(NamedTuple):

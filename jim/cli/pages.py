@@ -17,12 +17,13 @@ from jim.cli.arguments import number, whole_number
 from jim.cli.table import table
 from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words
-from jim.keeper.waking import how_to_install, ring
+from jim.keeper.waking import ring
 from jim.log_lines import OneLine
 from jim.reading.site.accounts import Accounts
 from jim.reading.view import refuse_local_job
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.site.libraries import how_to_install
 from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 

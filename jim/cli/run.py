@@ -17,6 +17,7 @@ from jim import run_grid_job
 from jim.cli.arguments import whole_number
 from jim.cli.text import escaped, plain, warn
 from jim.cli.watch import follow, interrupted
+from jim.doors.serving import Interrupted, taken_in
 from jim.errors import BadRequest, JimError, in_words
 from jim.evidence.exit_record import read_exit_record
 from jim.files import open_regular
@@ -113,8 +114,8 @@ def _handed_in(request: dict[str, Any]) -> int:
         file.write_text(json.dumps({"job_type": request["job_type"]}))
         try:
             return run_grid_job.submit(file, **request)
-        except run_grid_job.Interrupted as interrupt:
-            raise KeyboardInterrupt(run_grid_job.taken_in(interrupt.number)) from None
+        except Interrupted as interrupt:
+            raise KeyboardInterrupt(taken_in(interrupt.number)) from None
 
 
 def _ends(view: View, number: int) -> list[Attempt]:

@@ -15,8 +15,8 @@ from jim import run_grid_job
 from jim.cli import NOT_YET
 from jim.cli.text import facts, plain, say, say_json, warn
 from jim.clock import Clock
-from jim.doors import stdout
 from jim.doors.intake import Prepared, prepare
+from jim.doors.serving import Interrupted, or_else, taken_already, taken_in
 from jim.errors import BadRequest, JimError, words_of
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     code = _followed(numbers, arguments) if arguments.watch else 0
     if arguments.json:
         records = list(map(_record, numbers))
-        with stdout.or_else(_taken_in(numbers)):
+        with or_else(_taken_in(numbers)):
             say_json(records if len(files) > 1 else records[0])
     return code
 
@@ -77,7 +77,7 @@ def _all_submitted(arguments: argparse.Namespace, files: Iterable[Path]) -> list
 
 
 def _taken_in(numbers: Iterable[int]) -> str:
-    return "; ".join(map(run_grid_job.taken_in, numbers))
+    return "; ".join(map(taken_in, numbers))
 
 
 def _record(number: int) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _record(number: int) -> dict[str, Any]:
 def _taken_already(number: int) -> AbstractContextManager[None]:
     """Let no fault inside look like a refusal: the request is durable by now."""
     what = f"grid job {number} was accepted, and is done all the same; but JIM cannot look at it now"
-    return run_grid_job.taken_already(lambda error: warn([f"{what}: {error}"]))
+    return taken_already(lambda error: warn([f"{what}: {error}"]))
 
 
 def _require_apart(files: list[Path], key: str | None) -> None:
@@ -107,10 +107,10 @@ def _submitted(arguments: argparse.Namespace, file: Path) -> int:
     began, late = Clock().utc(), False
     try:
         number = run_grid_job.submit(file, **_more(arguments))
-    except run_grid_job.Interrupted as interrupt:
+    except Interrupted as interrupt:
         number, late = interrupt.number, True
     if not arguments.json:
-        with stdout.or_else(run_grid_job.taken_in(number)):
+        with or_else(taken_in(number)):
             say(number)
     with _taken_already(number):
         _warn_of(number)
@@ -118,7 +118,7 @@ def _submitted(arguments: argparse.Namespace, file: Path) -> int:
             what = "submitted as a test" if arguments.test else _handed_in(number, began)
             print(f"{what}; `jim watch {number}` follows it to its end", file=sys.stderr)
     if late and (arguments.watch or len(arguments.files) > 1):
-        raise KeyboardInterrupt(run_grid_job.taken_in(number))
+        raise KeyboardInterrupt(taken_in(number))
     return number
 
 

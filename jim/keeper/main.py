@@ -14,8 +14,8 @@ from pathlib import Path
 
 from jim.clock import Clock
 from jim.errors import BadSite, JimError, plain
-from jim.keeper.waking import lacking, require_libraries
 from jim.model import KEEPER_ENDS
+from jim.site.libraries import lacking, require_libraries
 from jim.site.whose import require_own
 
 

@@ -4,48 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from jim.clock import Clock
-from jim.errors import BadSite
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 from jim.site.lock import heart_beats, runs
 from jim.site.whose import require_own
 
 BELL = "bell"  # the keeper's end is in jim/keeper/bell.py
-LIBRARIES = ("lxml", "psutil", "tenacity")  # every keeper needs them
 
 
 def require_keeper(state: Path) -> None:
     """Refuse if no keeper runs and none could start, and name what is missing. Does not take the lock."""
     if heart_beats(state, Clock()):
         return
+    from jim.site.libraries import require_libraries  # a door that finds a keeper needs none of this
+
     require_libraries()
-
-
-def require_libraries() -> None:
-    """Refuse to continue without a library that a keeper needs."""
-    from importlib.util import find_spec
-
-    missing = [name for name in LIBRARIES if find_spec(name) is None]
-    if missing:
-        raise lacking(missing)
-
-
-def lacking(names: Sequence[str]) -> BadSite:
-    """Return an error that names missing libraries and how to install them."""
-    return BadSite(f"{', '.join(names)} not found by {sys.executable}, which runs JIM: {how_to_install(names)}")
-
-
-def how_to_install(names: Sequence[str]) -> str:
-    """Return the command that installs libraries for the Python that runs JIM."""
-    if sys.prefix != sys.base_prefix:
-        return f"{sys.prefix}/bin/pip install {' '.join(names)}"
-    all_ = " ".join(dict.fromkeys((*LIBRARIES, "rich", *names)))
-    own = Path(__file__).resolve().parents[2] / ".venv"  # JIM needs its own environment, as the operators' guide says
-    return f"python3 -m venv {own} && {own}/bin/pip install {all_}"
 
 
 def wake(state: Path) -> None:

@@ -213,7 +213,7 @@ class Place:
         with (self.state / "keeper.lock").open("a") as lock:
             with suppress(BlockingIOError):  # there is a keeper
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            call = "from jim.cli import main; from jim.run_grid_job import leave; leave(main())"
+            call = "from jim.cli import main; from jim.doors.serving import leave; leave(main())"
             command = [*PLAIN, sys.executable, "-P", "-s", "-c", call, verb, *words]
             return subprocess.run(
                 command, env=self.environment(more), capture_output=True, text=True, timeout=LIMIT, check=False

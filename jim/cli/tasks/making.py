@@ -12,6 +12,7 @@ from typing import Any
 from jim import run_grid_job
 from jim.cli.text import plain, say, say_json, warn
 from jim.doors import inbox
+from jim.doors.serving import taken_already
 from jim.errors import BadRequest, JimError, in_words
 from jim.reading.quantities import how_many
 from jim.reading.tasks.facts import what_of
@@ -48,13 +49,13 @@ def _create(arguments: argparse.Namespace) -> int:
     run_grid_job.require_keeper(site.state)
     taken = creating.create(file, site, inbox.by("the command line"), holes)
     run_grid_job.wake(site.state)
-    with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+    with taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
         _wait_for(taken.file)
     if arguments.json:
         say_json([{"name": each.spec.name, "what": each.what} for each in taken.tasks])
         return 0
     for each in taken.tasks:
-        with run_grid_job.taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
+        with taken_already(lambda error: warn([f"{TAKEN}: {error}"])):
             warn(hints(each.spec, site))
             say(f"{each.spec.name}: {_what(each.spec, site)}")
     names = [each.spec.name for each in taken.tasks if not _is_fed(each.spec)]

@@ -22,7 +22,6 @@ from jim.keeper.attempts.deciding import AVOID
 from jim.keeper.attempts.judging import WORDS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
-from jim.keeper.queue.avoiding import Avoiding
 from jim.keeper.queue.disks import Disks
 from jim.keeper.queue.handing_over import OF_EACH, hand_over, look_for_tries, require_untried
 from jim.keeper.queue.turns import Senders, Turns
@@ -55,9 +54,9 @@ UNSENT = (
 class Sending:
     """The move that bundles waiting local jobs into submissions and runs the batch commands of intended ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, disks: Disks) -> None:
         self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
-        self.disks, self.hosts = Disks(), Avoiding()
+        self.disks = disks
         self._turns, self._senders = Turns(), Senders()
         self._own = set[str]()  # marks of submissions that no keeper before this one can have handed over
         self._untried = set[str]()  # marks of those that no batch command has had

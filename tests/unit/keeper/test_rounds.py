@@ -13,15 +13,6 @@ from jim.keeper.rounds import Rounds, of_grid_job, of_site
 from jim.run_grid_job import moves
 
 
-def test_each_move_is_about_the_site_or_about_one_grid_job():
-    names = {move.name: move.is_of_grid_job for move in moves()}
-    assert names["TakingInbox"] is names["Asking"] is names["follow_clock"] is False
-    assert [name for name, of_one in names.items() if of_one] == [
-        *("resolve", "split", "Fulfilling", "Renewing", "Sending", "look_up", "WhyFailed", "collect"),
-        "Answering",
-    ]
-
-
 def test_moves_about_grid_jobs_stand_together_for_a_second_group_would_lose_the_times_of_the_first(world):
     apart = [of_grid_job(lambda keeper, job: 0.0), of_site(lambda keeper: None), of_grid_job(lambda keeper, job: 0.0)]
     with pytest.raises(ValueError, match="must stand together"):

@@ -250,9 +250,7 @@ def test_43_ten_thousand_connections_hold_up_nobody_for_long(ground: Ground, ser
     assert flood.stdout.readline() == "flooded\n"
     try:
         began = time.monotonic()
-        with suppress(
-            ConnectionError
-        ):  # the one idle longest gives its place; browsers connect anew
+        with suppress(ConnectionError):  # the one idle longest gives its place; browsers connect anew
             before.request("GET", "/", headers={"Cookie": known})
             assert before.getresponse().status == 200
         before.close()

@@ -13,8 +13,8 @@ from jim import run_grid_job
 from jim.doors.gram import protocol
 from jim.doors.inbox import target_of
 from jim.errors import BadRequest, UnknownJob
-from jim.keeper import waking
 from jim.model import Resources
+from jim.site import libraries
 from jim.site.file import Batch, Site
 from jim.work.sizing import Size, check_limits
 from tests.support.stand_ins import World
@@ -213,7 +213,7 @@ def test_what_request_and_site_say_reaches_the_adapter(tmp_path, monkeypatch):
 
 def test_without_its_libraries_nothing_is_taken_in(place, monkeypatch, capfdbinary):
     monkeypatch.setenv("JIM_STATE", str(place.state))
-    monkeypatch.setattr(waking, "LIBRARIES", ("json", "no_such_library", "nor_this"))
+    monkeypatch.setattr(libraries, "LIBRARIES", ("json", "no_such_library", "nor_this"))
     assert run_grid_job.main(["submit", str(place.request())]) == 3
     sys.stdout.flush()
     out, err = capfdbinary.readouterr()

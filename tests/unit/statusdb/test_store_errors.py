@@ -10,13 +10,13 @@ import pytest
 from jim.clock import Clock
 from jim.database import Connection
 from jim.doors import inbox
+from jim.doors.serving import serve
 from jim.errors import Busy, DiskFull, NotStorable
 from jim.handlers.base import Handler
 from jim.keeper.attempts.settling import _take_record
 from jim.keeper.inbox.accepting import TakingInbox
 from jim.keeper.results import collecting
 from jim.model import State, Step
-from jim.run_grid_job import serve
 from jim.statusdb import open_store
 from tests.support.sampled import sampled
 from tests.support.splitting_work import submit as split
