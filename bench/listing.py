@@ -28,7 +28,7 @@ from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
 from jim.model import Listing, Observation, Piece, State, Step, Witness
 from jim.site.file import Site
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 GRID, AT_ONCE = 1, 1000
 HEAD = "JOBID|STATE|EXIT_CODE|REASON|NAME|.\n"  # as squeue lists them

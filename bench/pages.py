@@ -34,7 +34,7 @@ from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.pages.access import Access, key_of
 from jim.site.file import Site, make_state
 from jim.statusdb import file_of, open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 HOME = Path(__file__).resolve().parents[1]
 PAGES = "import sys; from jim.cli import main; sys.exit(main(['pages']))"

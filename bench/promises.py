@@ -15,7 +15,7 @@ from jim.clock import Clock
 from jim.doors import inbox
 from jim.site.file import Site
 from jim.statusdb import open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import PieceState
 from jim.tasks.file import creating
 

@@ -51,7 +51,7 @@ from jim.run_grid_job import moves
 from jim.site.file import Batch as BatchSettings
 from jim.site.file import Limits, Site, make_state
 from jim.statusdb import open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 PARTS = ("still", "coming", "cancelled", "ended", "begun", "asked", "through")
 PIECES = 5

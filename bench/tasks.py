@@ -29,7 +29,7 @@ from jim.reading.tasks import task as reading
 from jim.reading.view import View
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import ItemState, NewItem, PieceState, TaskState, WaveState
 from jim.statusdb.task_spec import SourceSpec
 from jim.tasks import wishes

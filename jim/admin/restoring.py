@@ -47,8 +47,8 @@ from jim.model import Step, SubmissionState
 from jim.site.file import Site, make_state
 from jim.site.lock import alone
 from jim.statusdb import open_store
-from jim.statusdb.contract import Store
 from jim.statusdb.grid import found as lost
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER
 from jim.workdir.claims import Trace, fence, put_over, trace

@@ -12,7 +12,7 @@ from jim.cli.text import say
 from jim.errors import UnknownJob
 from jim.reading.view import look
 from jim.site.lock import FRESH_SECONDS
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 NOTHING_CHANGED = 3  # exit code of a wish that changes nothing
 LOOK_SECONDS = 0.05

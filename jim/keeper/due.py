@@ -12,7 +12,7 @@ import logging
 
 from jim.clock import Clock
 from jim.keeper.keeper import Keeper
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 JUMP_SECONDS = 10.0  # more than gradual clock correction (slewing) changes in hours

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jim.keeper.claimed import Spoilt
     from jim.keeper.open_doors import OpenDoors
     from jim.keeper.serial import Hold
-    from jim.statusdb.contract import Store
+    from jim.statusdb.store import Store
 
 SLOW_SECONDS = 2.0  # a longer look may have waited for a file server that was away
 

@@ -28,7 +28,7 @@ from jim.model import KEEPER_ENDS, Step
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")

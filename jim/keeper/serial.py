@@ -21,7 +21,7 @@ from jim.files import put_once, read_regular, replace_durably
 from jim.model import DECIDE
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.workdir.removed import INSTANCE
 
 FILE, MACHINE = "serial", Path("/etc/machine-id")

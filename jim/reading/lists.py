@@ -13,7 +13,7 @@ from jim.model import FROZEN, State, Step
 from jim.reading.filters import TIME, Filter, Filters, numbers, read
 from jim.reading.view import View
 from jim.statusdb.asked import GridJobsAsked, LocalJobsAsked, LocalJobSeen
-from jim.statusdb.seen.record import herd, status
+from jim.statusdb.status import herd, status
 
 Row = TypeVar("Row")
 PAGE, LONGEST_PAGE = 50, 200

@@ -26,8 +26,9 @@ from jim.site import space
 from jim.site.file import Site
 from jim.site.lock import heart_beats
 from jim.statusdb import empty_store, is_there, open_store
-from jim.statusdb.contract import Store
-from jim.statusdb.seen.record import failures, record, status
+from jim.statusdb.seen.record import failures, record
+from jim.statusdb.status import status
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import LIVE_TASKS, Task
 
 Found = TypeVar("Found")

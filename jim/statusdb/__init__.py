@@ -1,6 +1,6 @@
 """The status DB: the store of all grid jobs, and its documents in XML.
 
-`contract` says what a store does; this module chooses and opens the store of a state directory.
+`store` is the store; this module opens that of a state directory. docs/design/store.md has its rules.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jim.clock import Clock
-    from jim.statusdb.contract import Store
+    from jim.statusdb.store import Store
 
 
 def file_of(state: Path) -> Path:
@@ -25,7 +25,7 @@ def is_there(state: Path) -> bool:
 
 def open_store(state: Path, clock: Clock, *, write: bool = False) -> Store:
     """Open the status DB of a state directory: for reading, or as its keeper, which creates it if necessary."""
-    from jim.statusdb.sqlite import Store  # imported here: a door that reads nothing from the store does not need it
+    from jim.statusdb.store import Store  # imported here: a door that reads nothing from the store does not need it
 
     return Store(file_of(state), clock, write=write)
 
@@ -33,6 +33,6 @@ def open_store(state: Path, clock: Clock, *, write: bool = False) -> Store:
 def empty_store(clock: Clock) -> Store:
     """Return an empty store in memory."""
     from jim.database import MEMORY
-    from jim.statusdb.sqlite import Store
+    from jim.statusdb.store import Store
 
     return Store(MEMORY, clock, write=True)

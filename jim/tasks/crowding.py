@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Task, Wave
 
 MOST_WAVES = 64  # of a task that are not settled

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jim.errors import UnknownJob
 from jim.evidence.transitions import has_words
 from jim.model import Kind, State, Verb
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import (
     CHANGING,
     NOT_KEPT,

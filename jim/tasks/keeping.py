@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from jim.clock import Clock
 from jim.errand import Errand
 from jim.site.file import Site
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 BUSY_SECONDS = 1.0  # so often a task asks again what has become of an errand
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from jim.model import State
 from jim.site.file import Site
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import PieceRow, PieceState, Task, Wave
 from jim.tasks.crowding import is_crowded
 from jim.tasks.throttle import read

@@ -15,7 +15,7 @@ from jim.keeper.results import accounting
 from jim.model import Step
 from jim.site.file import Batch, Keep, Limits, Site, make_state
 from jim.site.settings import General
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.fake_batch.dialect import Dialect
 from tests.fake_batch.engine import Engine
 from tests.fake_batch.far_node import FarNodes

@@ -30,7 +30,7 @@ from jim.keeper import serial
 from jim.keeper.keeper import Keeper
 from jim.keeper.loop import FAILURES
 from jim.keeper.rounds import Rounds
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.fake_batch.doors import Printed
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.histories import KNOBS, PICKS

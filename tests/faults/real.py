@@ -30,7 +30,7 @@ from jim.localbatch.area import connect
 from jim.localbatch.queue import Queue
 from jim.model import State, Step
 from jim.site.file import make_state, read
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.compiled import compiled
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ from jim import cli
 from jim.clock import Clock
 from jim.model import Piece, State, Step, Witness
 from jim.site.file import Site, make_state
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.exit_records import exit_record
 from tests.support.new_store import make_new
 

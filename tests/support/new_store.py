@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 from jim.clock import Clock
 from jim.files import replace_durably
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 
 @cache

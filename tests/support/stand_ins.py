@@ -32,7 +32,7 @@ from jim.keeper.workers import Workers
 from jim.model import Answer, Observation, State, Step
 from jim.run_grid_job import rounds
 from jim.site.file import Site, make_state
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.new_store import make_new
 
 INSTANCE = "cafe0001"

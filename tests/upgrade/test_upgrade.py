@@ -14,7 +14,7 @@ import pytest
 from jim.clock import Clock
 from jim.model import State, Step
 from jim.statusdb.asked import LocalJobsAsked
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.upgrade.captured import opened, unpack, written
 
 SAME_BOOT, BOOT_BEFORE = "boot-1", "boot-0"  # as the stand-in clock names its own

@@ -20,7 +20,7 @@ from jim.jobs import GridJob
 from jim.model import Step, Verb
 from jim.site.file import Site
 from jim.site.realm import opener_of
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 LOOKED_EVERY = 600.0

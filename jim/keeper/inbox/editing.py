@@ -17,7 +17,7 @@ from jim.model import State
 from jim.request import KIND_NAMES, check, declarations, handler_of
 from jim.site.file import Site
 from jim.site.realm import with_files
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.work import sizing
 from jim.work.lookup import refuse_unknown
 from jim.work.own_values import CUT_BY, KNOWN_BY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from jim.jobs import LocalJob
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 Slices = Sequence[tuple[int, int]]
 

@@ -27,7 +27,7 @@ from jim.keeper.queue.fulfilling import clear
 from jim.keeper.queue.looking_up import LOST, adopt
 from jim.keeper.workers import NEVER
 from jim.model import Kind, Listing, Observation, State, SubmissionState, Witness
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 log = logging.getLogger(__name__)
 QUERY = "query"

@@ -28,8 +28,8 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.looks import JUDGED
 from jim.model import State, Step, Witness
 from jim.site.avoid import HOST, Order, ordered
-from jim.statusdb.contract import Store
 from jim.statusdb.grid.tried import left_lately, tried_lately
+from jim.statusdb.store import Store
 from jim.tasks.counting import has_been_eaten
 from jim.workdir import avoid
 

@@ -24,7 +24,8 @@ from jim.keeper.workers import NEVER
 from jim.model import Standing, Step
 from jim.plugins import foreign
 from jim.statusdb.seen.progress import progress
-from jim.statusdb.seen.record import exit_code, record, standing
+from jim.statusdb.seen.record import exit_code, record
+from jim.statusdb.status import standing
 
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536

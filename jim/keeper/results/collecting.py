@@ -28,9 +28,9 @@ from jim.keeper.workers import NEVER
 from jim.model import FROZEN, State, Step, Verb, Witness, roll_up
 from jim.plugins import foreign
 from jim.request import handler_of
-from jim.statusdb.contract import Store
 from jim.statusdb.published import NAME
 from jim.statusdb.seen.record import failures
+from jim.statusdb.store import Store
 from jim.workdir import credentials
 from jim.workdir.pinned import pinned
 from jim.workdir.submission import own_directory

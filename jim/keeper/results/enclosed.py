@@ -18,7 +18,7 @@ from jim.evidence.exit_record import ExitRecord
 from jim.files import open_regular
 from jim.jobs import Ended, GridJob, Journal
 from jim.model import Piece
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.workdir.tar import Tar
 
 BLOCK = 1024 * 1024

@@ -16,7 +16,7 @@ from jim.jobs import GridJob
 from jim.model import Verb
 from jim.plugins import foreign
 from jim.request import handler_of
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.workdir.tar import stemmed
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from jim.keeper.results.naming import Naming
 from jim.keeper.results.unfinished import Unfinished, as_own
 from jim.model import State
 from jim.site.file import Site
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.workdir.tar import Tar, headers
 from jim.workdir.verified import BLOCK, is_executable, verified
 

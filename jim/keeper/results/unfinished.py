@@ -17,7 +17,7 @@ from jim.errors import JimError
 from jim.evidence.exit_record import Output, read_exit_record
 from jim.files import passes, patiently
 from jim.jobs import Attempt, Ended, GridJob
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.workdir.pinned import link_above
 from jim.workdir.submission import submission_directory
 from jim.workdir.tar import Tar

@@ -24,7 +24,7 @@ from jim.reading.job.effects import offered
 from jim.reading.job.phases import phases
 from jim.reading.view import View
 from jim.statusdb.asked import HostSeen, LocalJobSeen
-from jim.statusdb.seen.record import status
+from jim.statusdb.status import status
 
 HOSTS_SHOWN = 12
 UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads"), ()) | dict.fromkeys(

@@ -15,7 +15,7 @@ from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
 from jim.statusdb.grid.queue_words import STILL_LISTED
 from jim.statusdb.seen.browsed import HERDS
 from jim.statusdb.seen.publications import Publications
-from jim.statusdb.seen.record import SPLIT_TYPES, status
+from jim.statusdb.status import SPLIT_TYPES, status
 
 NAMESPACE = "urn:jim:status:1"
 # XML allows none of these characters, even as escapes.

@@ -12,7 +12,7 @@ from jim.statusdb.documents.xml_text import attributes, heads, of_value
 from jim.statusdb.task_rows import Part
 
 if TYPE_CHECKING:
-    from jim.statusdb.contract import Store
+    from jim.statusdb.store import Store
     from jim.statusdb.task_rows import Task
 
 AT_ONCE = 1000  # pieces

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jim.jobs import GridJob
     from jim.model import Piece
     from jim.statusdb.asked import Detail
-    from jim.statusdb.contract import Store
+    from jim.statusdb.store import Store
     from jim.statusdb.task_rows import Task
 
 AT_ONCE = 1000  # local jobs

@@ -7,7 +7,7 @@ from typing import Any
 
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.model import FROZEN, NO_REASON, Kind, Reason, State, Step, SubmissionState, Witness
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 AFTER_THE_BACKUP = "submitted after the backup was made"
 TAKEN_UP = Reason(Kind.RESTORED, words=AFTER_THE_BACKUP)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from jim.evidence.exit_record import times_of
 from jim.evidence.hosts import Tried, speaks
 from jim.statusdb.asked import AttemptSeen
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 JUDGED_SECONDS = 86_400.0  # attempts that ended longer ago say nothing about a host
 MOST = 5_000  # attempts that ended, and attempts that run: to read these takes a keeper a fifth of a second

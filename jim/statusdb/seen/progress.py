@@ -8,7 +8,7 @@ from jim.model import FROZEN, State
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
-    from jim.statusdb.contract import Store
+    from jim.statusdb.store import Store
 
 
 def progress(store: Store, job: GridJob) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jim.evidence.exit_record import read_exit_record
 from jim.jobs import GridJob
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 MOST_RECORDS = 10_000  # more take longer than a gatekeeper waits
 

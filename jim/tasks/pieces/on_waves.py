@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from jim.jobs import GridJob
 from jim.model import State, Verb
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Task, TaskState, Wave
 
 RECOVER = "recover"  # no wish: it writes a request

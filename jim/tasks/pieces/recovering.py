@@ -21,7 +21,7 @@ from jim.splitting.errors import InvalidParameter
 from jim.splitting.files_and_jobs import SplitJob, jobs_in
 from jim.splitting.recovery import document_of, recovery_from
 from jim.splitting.subscription import Subscription
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.statusdb.task_spec import Split
 from jim.tasks.effects import TaskVerb, given_up, need_new, to_retry

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from jim.errors import JimError
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.tasks.outputs import another_fact
 
 

@@ -16,7 +16,7 @@ from jim.clock import Clock
 from jim.doors import inbox
 from jim.model import State, Step
 from jim.site.file import make_state, read
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 60.0

@@ -25,7 +25,7 @@ from jim.keeper.results.unfinished import Unfinished
 from jim.keeper.serial import Hold, Serials
 from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.fake_batch.play import play
 from tests.support.stand_ins import Answers, Instead, World
 

@@ -15,7 +15,7 @@ from jim.errors import BadSite
 from jim.model import Piece
 from jim.site import file as site_file
 from jim.site.file import Site, load
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from jim.workdir.submission import PROGRAMS
 from tests.support.machine import HERE, LOCAL, ME, NETWORK
 

@@ -13,7 +13,7 @@ from jim.clock import Clock
 from jim.doors import inbox
 from jim.errors import BadRequest, Damaged, StoreError, UnknownJob
 from jim.statusdb import open_store
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.machine import DATA
 
 
@@ -132,7 +132,7 @@ def test_a_store_that_is_damaged_is_no_backup(home, tmp_path, monkeypatch):
     def look(self, seconds):
         raise damaged
 
-    monkeypatch.setattr("jim.statusdb.sqlite.Store.look_for_damage", look)
+    monkeypatch.setattr("jim.statusdb.store.Store.look_for_damage", look)
     with pytest.raises(Damaged):
         list(saving.save(home.site, tmp_path / "backup.tar"))
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
@@ -151,7 +151,7 @@ def test_a_line_of_the_accounting_that_is_written_meanwhile_is_in_the_backup(hom
             lines.write("meanwhile\n")
         copy_to(self, file)
 
-    monkeypatch.setattr("jim.statusdb.sqlite.Store.copy_to", accounted)
+    monkeypatch.setattr("jim.statusdb.store.Store.copy_to", accounted)
     list(saving.save(home.site, tmp_path / "backup.tar"))
     with tarfile.open(tmp_path / "backup.tar") as tar:
         assert tar.extractfile("accounting/2026-01-31.jsonl").read() == b"before\nmeanwhile\n"
@@ -178,7 +178,7 @@ def test_no_file_is_overwritten_and_no_half_backup_is_left(home, tmp_path, monke
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as here:
-        here.setattr("jim.statusdb.sqlite.Store.copy_to", full)
+        here.setattr("jim.statusdb.store.Store.copy_to", full)
         with pytest.raises(StoreError):
             list(saving.save(home.site, file))
     with monkeypatch.context() as here:

@@ -8,7 +8,7 @@ import pytest
 from jim.cli.text import say_json, say_json_in_parts, say_json_list
 from jim.jobs import Sender
 from jim.model import Piece, State, Step, Verb, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.cli_home import EVIL, EVIL_SHOWN, RECORD_NAMES, sent
 
 # status

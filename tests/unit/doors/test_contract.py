@@ -14,7 +14,7 @@ from jim.doors.again import hand_in_again
 from jim.doors.contract import door_of
 from jim.errors import BadSite, JimError
 from jim.model import Standing, State, Step
-from jim.statusdb.seen.record import standing
+from jim.statusdb.status import standing
 from tests.support.stand_ins import World
 from tests.unit.shell.toy import Toy
 

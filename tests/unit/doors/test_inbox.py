@@ -200,7 +200,7 @@ def killed(*_):
 
 DEATHS = [
     "jim.keeper.results.aging.inbox.free",
-    "jim.statusdb.sqlite.Store.remove",
+    "jim.statusdb.store.Store.remove",
     "jim.keeper.results.aging.Aging._remove_files",
     "jim.keeper.results.aging.remove_grid_directory",
 ]

@@ -17,7 +17,7 @@ from jim.jobs import HELD
 from jim.model import NOTHING, Batch, Kind, State, Witness
 from jim.plugins import function
 from jim.site.file import General, Limits
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.exit_records import record
 from tests.support.stand_ins import Answers, Instead, World
 

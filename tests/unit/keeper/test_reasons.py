@@ -18,7 +18,7 @@ from jim.reading.job import waits
 from jim.reading.view import View
 from jim.site.file import Batch
 from jim.statusdb.seen.record import failures
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support import own_sentences
 from tests.support.exit_records import record
 from tests.support.stand_ins import Answers, Instead, World

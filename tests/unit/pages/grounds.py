@@ -19,7 +19,7 @@ from jim.jobs import Change
 from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Ended, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
 from jim.tasks.file import reading as task_file
 from jim.tasks.throttle import Throttle

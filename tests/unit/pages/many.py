@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jim.model import State, Step, SubmissionState
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 CREATED = "2026-01-31T11:00:00.000Z"
 ENDED, LIVE = State.COMPLETED.value, State.RUNNING.value

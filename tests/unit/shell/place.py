@@ -10,7 +10,7 @@ from pathlib import Path
 from jim.clock import Clock
 from jim.model import Piece, Step
 from jim.site.file import Site, make_state
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.new_store import make_new
 
 HOME = Path(__file__).parents[3]

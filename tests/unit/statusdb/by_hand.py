@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.jobs import Change
 from jim.model import Piece, State, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 

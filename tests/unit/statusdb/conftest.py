@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jim.clock import Clock
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.new_store import make_new
 
 

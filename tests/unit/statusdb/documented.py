@@ -2,7 +2,7 @@
 
 from jim.clock import Clock
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.exit_records import exit_record
 
 NOON = "2026-01-31T12:00:00.000Z"

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from jim.model import Kind, Piece, Reason, State, Step, SubmissionState, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.documented import RECORD, FixedClock
 
 STATES = ("waiting", "submitted", "running", "failed", "completed", "killed")

@@ -12,7 +12,7 @@ from pathlib import Path
 from jim.clock import Clock
 from jim.model import Piece
 from jim.statusdb import file_of, open_store
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}
 CREATED = "2026-01-31T11:00:00.000Z"

@@ -10,7 +10,7 @@ import pytest
 from jim.clock import Clock
 from jim.database import transaction
 from jim.model import State
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import add, move
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}

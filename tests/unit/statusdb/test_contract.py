@@ -1,4 +1,4 @@
-"""What the keeper, the doors and the readers count on, of whatever store there is: jim/statusdb/contract.py."""
+"""What the keeper, the doors and the readers count on, of whatever store there is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jim.errors import Away, Busy, Damaged, DiskFull, JimError, NotStorable, Sto
 from jim.jobs import HELD, Alike, Change, Submission, whole_reason
 from jim.model import NO_REASON, Kind, Piece, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb import file_of
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import CREATED, GROUNDS, REQUEST, Sqlite, add, die_halfway
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from jim.model import Piece, State, Witness
 from jim.statusdb.asked import LocalJobsAsked
 from jim.statusdb.derived import minute_of
 from jim.statusdb.making import BLOCK, DERIVED
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
 RIGHT = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}

@@ -15,7 +15,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import State
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import add, move
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +24,7 @@ FOLLOW = """
 import os, sys
 from pathlib import Path
 from jim.clock import Clock
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 seen, end = Path(sys.argv[2]), Path(sys.argv[3])
 last, versions = {}, {}
 for line in seen.read_text().splitlines():

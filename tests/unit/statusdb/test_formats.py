@@ -11,7 +11,7 @@ import pytest
 from jim.clock import Clock
 from jim.errors import JimError
 from jim.statusdb import connected, formats
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from jim.reading.view import View
 from jim.site.file import Site, make_state
 from jim.statusdb import file_of
 from jim.statusdb.documents.writing import document
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 NS = {"jim": "urn:jim:status:1"}
 
@@ -91,7 +91,9 @@ def test_both_ways_of_xpath_find_them(site, store, expression, results):
 
 def test_a_list_can_be_asked_for_all_that_came_from_a_grid_job(site, store):
     def numbers(master):
-        return [job.id for job in grid_jobs(view_of(site, store), read(GRID_JOBS, [("master", master)])).rows]
+        return [
+            job.id for job in grid_jobs(view_of(site, store), read(GRID_JOBS, [("master", master)]), names=True).rows
+        ]
 
     assert [numbers("1"), numbers("11"), numbers("3"), numbers("9")] == [[3, 2, 1], [4], [3], []]
     plan = store.db.execute(

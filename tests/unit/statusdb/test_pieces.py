@@ -6,7 +6,7 @@ import pytest
 
 from jim.model import Piece
 from jim.statusdb import pieces
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 MASK = {"first_event": 1, "last_event": 5}
 

@@ -4,7 +4,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 
 class SetClock(Clock):

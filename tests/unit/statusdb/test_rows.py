@@ -7,7 +7,7 @@ import pytest
 from jim.jobs import Attempt, Ended, Live
 from jim.model import Kind, Reason, State, Witness
 from jim.statusdb import rows
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import add, send
 
 REQUEST = {"job_type": "parametric", "argument_sets": [["1"], ["2"]]}

@@ -13,7 +13,7 @@ from jim.doors.inbox import deposit, slices_of
 from jim.model import Piece, State, Step
 from jim.request import check
 from jim.site.settings import Batch, General, Limits
-from jim.statusdb.seen.record import herd
+from jim.statusdb.status import herd
 from jim.work.again import recovering
 from jim.work.pieces import herd_of
 from tests.support.splitting_work import ASKED, FILES, end_all, states, submit

@@ -8,7 +8,7 @@ import pytest
 from jim.doors.contract import DEFAULT
 from jim.keeper.results import answering
 from jim.keeper.results.answering import PAGE
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.support.stand_ins import StandInWorkers
 
 

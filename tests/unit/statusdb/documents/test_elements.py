@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.statusdb.documents.elements import ELEMENTS, number_of
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import add
 
 

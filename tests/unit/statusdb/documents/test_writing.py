@@ -15,7 +15,7 @@ from jim.statusdb.documents import writing
 from jim.statusdb.documents.writing import document, of_local_job, write
 from jim.statusdb.documents.xml import NAMESPACE, fragment, schema
 from jim.statusdb.published import OF_ALL
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import add
 from tests.unit.statusdb.documented import NOON, NOON_S, RECORD, SUM, FixedClock, stored
 

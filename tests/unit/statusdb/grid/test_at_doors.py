@@ -7,7 +7,7 @@ import pytest
 from jim.clock import Clock
 from jim.jobs import PLACED, AtDoor
 from jim.model import Step
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import add
 
 PLACES = {"directory": "/w", "files": {"stdout": "/w/o\udcff"}}

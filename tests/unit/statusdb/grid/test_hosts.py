@@ -10,7 +10,7 @@ import pytest
 
 from jim.model import Kind, Reason, SubmissionState
 from jim.statusdb.asked import GridJobOnHost, HostTotal
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from tests.support.cli_home import SetClock
 from tests.unit.statusdb.grounds import GROUNDS, Sqlite, add
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jim.clock import Clock
 from jim.jobs import Sender
 from jim.model import Piece, State, Step, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 SENDER = Sender("/CN=A", ("/dteam/Role=NULL", "/dteam"), "https://gk/1/")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.clock import Clock
 from jim.model import Kind, Piece, Reason
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 
 
 def of(tmp_path) -> Store:

@@ -11,7 +11,7 @@ import pytest
 from jim.errors import NotStorable
 from jim.jobs import Change
 from jim.model import NO_REASON, Reason, State, SubmissionState, Witness
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import CREATED, GROUNDS, Sqlite, add
 
 WAITING = (State.WAITING,)

@@ -12,7 +12,7 @@ from jim.errors import TooLong
 from jim.jobs import HELD, Change
 from jim.model import Kind, Reason, State, Step, SubmissionState, Witness
 from jim.statusdb.asked import GridJobsAsked, HostSeen, LocalJobsAsked, Minute
-from jim.statusdb.contract import Store
+from jim.statusdb.store import Store
 from tests.support.cli_home import SetClock
 from tests.unit.statusdb.grounds import GROUNDS, REQUEST, Sqlite, add
 

@@ -7,7 +7,7 @@ import pytest
 from jim.clock import Clock
 from jim.model import Kind, Reason, State, Witness
 from jim.statusdb.seen.progress import progress
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import CREATED, REQUEST, add
 
 WAITING = (State.WAITING,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jim.model import State, Witness
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import add
 
 HALF, WHOLE = (f'<phase name="sim" done="{done}" total="10" unit="events"/>' for done in (5, 10))

@@ -1,4 +1,4 @@
-"""What tasks count on, of whatever store there is: jim/statusdb/task_contract.py."""
+"""What tasks count on, of whatever store there is."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from jim.errors import UnknownJob
 from jim.model import Piece, State, Step, Witness
 from jim.statusdb.seen.record import failures
-from jim.statusdb.sqlite import Store
+from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 
 
