@@ -655,6 +655,17 @@ def test_a_forgotten_claim_that_another_start_has_got_ends_the_first(place: Site
     assert (second.poll(), is_dead(of_second)) == (None, False)
 
 
+def test_a_claim_that_a_payload_has_made_a_fifo_holds_up_no_toucher(place: Site) -> None:
+    """To open it waits for a writer: the batch job of an attempt whose wrapper was dead never ended."""
+    process, claim = start(place, *sh(BUSY), touch=1), place.here / "claim.1"
+    toucher_of(place)
+    claim.unlink()
+    os.mkfifo(claim)
+    process.kill()
+    until(lambda: not ours(place), 30)
+    assert gone(place)["why"] == "the wrapper was killed"
+
+
 def test_a_wrapper_that_writes_its_record_finishes_it_though_it_was_given_up(place: Site) -> None:
     place.fake("dd", f'until [ -e "{place.root}/go" ]; do sleep 0.05; done; exec $real "$@"')
     place.jobs(*sh("sleep 1.5"), facts=("touch 1",))
