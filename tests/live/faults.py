@@ -41,7 +41,7 @@ PIECES = 50
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
 SLURM_MISSES = 600  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "JIM could not find out how ended jobs ended (2 in a row)"
-ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": ("sacct",)}
+ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": "sacct"}
 DENIALS = {
     "slurm": (
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
@@ -101,7 +101,7 @@ class Fault(NamedTuple):
     lab: dict[str, object] = {}
     batch: str = FAULTY
     more: str = ""
-    history: tuple[str, ...] = ()  # its command, where it is another one
+    history: str = ""  # who tells how jobs ended, where it is another one: the program of this name
     system: str = "slurm"
     limit: float = 240  # in which all has ended
 

@@ -256,7 +256,7 @@ class LiveSite:
         *,
         batch: str = "",
         more: str = "",
-        history: Sequence[str] = (),
+        history: str = "",
     ) -> None:
         self.system, self.user = system, USER
         self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
@@ -268,8 +268,9 @@ class LiveSite:
         front.write_text(FRONT.format(place=shlex.quote(str(self.place)), head=HEADS.get(system, 0)))
         front.chmod(0o755)
         self.environment = {**environment, "HOME": str(self.place), "JIM_STATE": str(self.state)}
-        site = [f'[batch]\nsystem = "{system}"', FAST, batch, "[batch.commands]"]
-        commands = _commands(system) | ({"history": list(history)} if history else {})
+        teller = f'history = "{history}"' if history else ""
+        site = [f'[batch]\nsystem = "{system}"', teller, FAST, batch, "[batch.commands]"]
+        commands = _commands(system) | ({"history": [history]} if history else {})
         site += [f"{verb} = {json.dumps([str(front), verb, *words])}" for verb, words in commands.items()]
         (self.place / "site.toml").write_text("\n".join([*site, KEPT, more, ""]))
         self.environment["JIM_SITE"] = str(self.place / "site.toml")

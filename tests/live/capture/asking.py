@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from jim.adapters.base import Adapter
+from jim.adapters.base import Adapter, DeclaredAdapter
 from jim.command import run
 from jim.model import Answer, Batch, Resources
 
@@ -19,6 +19,13 @@ USER = os.environ.get("LAB_USER", "griduser")
 PAYLOADS = {"ok": "true", "sleep": "sleep 600", "seven": "exit 7", "segv": "kill -SEGV $$", "kill": "kill -KILL $$"}
 # Jobs that end by themselves, as Capture.all takes them.
 ENDING = (("ok", "ok", {"size": 2}), ("seven", "seven", {}), ("segv", "segv", {}), ("kill", "kill", {}))
+
+
+def told_by(adapter: type[DeclaredAdapter], source: str, words: Sequence[str]) -> DeclaredAdapter:
+    """Make an adapter whose source of this name, with these first words of its command, tells how jobs ended."""
+    made = adapter({"history": words})
+    made.choose_history(source)
+    return made
 
 
 class Capture:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jim.adapters.condor import Condor
 from jim.adapters.condor_transfer import CondorTransfer
-from tests.live.capture.asking import ENDING, LABS, USER, Capture, operator, shown, stopped
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, operator, shown, stopped, told_by
 
 
 def condor(place: Path) -> None:
@@ -57,10 +57,10 @@ def condor(place: Path) -> None:
     ask("history", adapter.history_command(all_ids))
     ask("history-unknown", adapter.history_command(["99999"]))
     for name, file in (("log", scripts / "events"), ("EventLog", LABS / "condor/log/EventLog")):
-        logged = Condor({"history": ["grep", "-hE", str(file)]})
+        logged = told_by(Condor, "event_log", ["grep", "-hE", str(file)])
         ask(f"history-{name}", logged.history_command(all_ids))
         ask(f"history-{name}-nothing", logged.history_command(["99999"]))
-    missing = Condor({"history": ["grep", "-hE", "/nodir/EventLog"]})
+    missing = told_by(Condor, "event_log", ["grep", "-hE", "/nodir/EventLog"])
     ask("history-log-missing", missing.history_command(["99999"]))
     ask("cancel-unknown", adapter.cancel_command([("99999", 1), ("99998", 0)]))
     ask("cancel-ended", adapter.cancel_command([(ids["ok"], 1)]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from jim.adapters.sge import Sge
 from jim.command import run
 from jim.model import Batch
-from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown, told_by
 
 
 def named(number: int, state: str) -> str:
@@ -59,13 +59,13 @@ def sge(place: Path) -> None:
     ask("find", adapter.find_command("jim-cafe0001-6-1"))
     ask("history", adapter.history_command([*ids.values(), "99999"]))
     ask("history-nothing", adapter.history_command(["99999"]))
-    missing = Sge({"history": ["grep", "-hE", "/nodir/accounting"]})
+    missing = told_by(Sge, "accounting", ["grep", "-hE", "/nodir/accounting"])
     ask("history-missing", missing.history_command(["99999"]))
     qacct = [*environment, f"{programs}qacct"]
-    accounts = Sge({"history": qacct})
+    accounts = told_by(Sge, "qacct", qacct)
     ask("history-qacct", accounts.history_command([*ids.values(), "99999"]))
     ask("history-qacct-nothing", accounts.history_command(["99999"]))
-    ask("history-qacct-missing", Sge({"history": [*qacct, "-f", "/nodir/accounting"]}).history_command(["99999"]))
+    ask("history-qacct-missing", told_by(Sge, "qacct", [*qacct, "-f", "/nodir/accounting"]).history_command(["99999"]))
     ask("cancel-unknown", adapter.cancel_command([("99999", 1), (ids["ok"], 1)]))
     ask("change", adapter.change_command("release", [(ids["held"], 1)]) or [])
     ask("change-unknown", adapter.change_command("hold", [("99999", 1)]) or [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jim.adapters.slurm import Slurm
 from jim.command import run
-from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown
+from tests.live.capture.asking import ENDING, LABS, USER, Capture, frozen, operator, shown, told_by
 
 SQUEUE = ["squeue", "--array", "--states=all", "--noheader", "--format=%i %T"]
 
@@ -54,10 +54,10 @@ def slurm(place: Path) -> None:
         shown(SQUEUE, "TIMEOUT")
         ask("list-later", adapter.query_command())
         ask("history", adapter.history_command([*ids.values(), "99999"]))
-    completed = Slurm({"history": ["grep", "-hE", str(LABS / "slurm/log/jobcomp.log")]})
+    completed = told_by(Slurm, "jobcomp", ["grep", "-hE", str(LABS / "slurm/log/jobcomp.log")])
     ask("history-jobcomp", completed.history_command([*ids.values(), "99999"]))
     ask("history-jobcomp-nothing", completed.history_command(["99999"]))
-    missing = Slurm({"history": ["grep", "-hE", "/nodir/jobcomp.log"]})
+    missing = told_by(Slurm, "jobcomp", ["grep", "-hE", "/nodir/jobcomp.log"])
     ask("history-jobcomp-missing", missing.history_command(["99999"]))
     ask("history-unknown", adapter.history_command(["99999"]))
     ask("history-none", adapter.history_command(["99998", "99999"]))
@@ -107,7 +107,7 @@ def slurm_accounts(place: Path) -> None:
     The lab: SLURM_LAB_ACCOUNTS=slurmdbd, and in SLURM_LAB_EXTRA AccountingStorageEnforce=associations,limits,qos and
     EnforcePartLimits=ALL.
     """
-    kept = Capture(Slurm({"history": ["sacct"]}), place)
+    kept = Capture(told_by(Slurm, "sacct", ["sacct"]), place)
     adapter, ask = kept.adapter, kept.ask
     operator("sacctmgr", "-i", "add", "account", "grid")
     operator("sacctmgr", "-i", "add", "user", USER, "account=grid")
