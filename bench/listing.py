@@ -154,9 +154,8 @@ def _keeper(file: Path, adapter: Adapter) -> Iterator[Keeper]:
     store = Store(file, clock, write=True)
     site = Site(file.parent)
     channel = Channel(adapter, site.batch.command_seconds, clock)
-    keeper = Keeper(
-        site, store, channel, clock, Workers(clock, 1), Hold(site, ("cafe0001",)), OpenDoors(""), Looks(clock)
-    )
+    hold = Hold(site, ("cafe0001",), clock)
+    keeper = Keeper(site, store, channel, Workers(clock, 1), hold, OpenDoors(""), Looks(clock))
     try:
         yield keeper
     finally:

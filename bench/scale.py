@@ -152,7 +152,7 @@ class Scale:
         clock, stub = Clock(), Stub({}, "")
         store = open_store(self.site.state, clock, write=True)
         channel, hold = Channel(stub, 60.0, clock, stub), opening.hold_of(self.site, store)
-        keeper = Keeper(self.site, store, channel, clock, Workers(clock), hold, OpenDoors(""), Looks(clock))
+        keeper = Keeper(self.site, store, channel, Workers(clock), hold, OpenDoors(""), Looks(clock))
         keeper.workers.wait("query", 86_400.0)
         rounds = Rounds(keeper, moves())
         rounds.round, rounds.deliver = self._timed(rounds.round), self._timed(rounds.keeper.workers.deliver)

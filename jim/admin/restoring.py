@@ -83,7 +83,7 @@ def moved(site: Site) -> Iterator[str]:
         if not is_elsewhere(here, before):
             yield f"nothing to do: {site.state} is in its place"
             return
-        Hold(site, instances).take(store, seen, here)
+        Hold(site, instances, store.clock).take(store, seen, here)
         yield f"{site.state} continues as {here}; before, it was {before}"
 
 
@@ -102,7 +102,7 @@ def restored(site: Site) -> Iterator[str]:
         content = "".join(f"{each}\n" for each in names).encode()
         # From now on no other keeper can use this work directory, and none of this state directory until the last step.
         replace_durably(site.work / INSTANCE, content)
-        Hold(site, names).take(store, serials(site, store), home(site))
+        Hold(site, names, store.clock).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
         store.answer_anew(store.answered())
         jobs = {job.id for job in store.grid_jobs()}

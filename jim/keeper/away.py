@@ -32,10 +32,10 @@ def is_removed(keeper: Keeper, directory: Path) -> bool:
     except LinkFound as error:
         raise _behind_link(keeper, directory, error) from error
     if not removed:
-        keeper.away.pop(directory, None)
+        keeper.hold.away.pop(directory, None)
         return False
     now = keeper.clock.boot()
-    if now - keeper.away.setdefault(directory, now) < keeper.site.batch.touch_seconds:
+    if now - keeper.hold.away.setdefault(directory, now) < keeper.site.batch.touch_seconds:
         raise IsAway(f"{directory} is away: JIM waits until it is back, or was certainly removed")
     return True
 
@@ -55,9 +55,9 @@ def fence(keeper: Keeper, directory: Path, indices: Iterable[int]) -> dict[int, 
 
 def _behind_link(keeper: Keeper, directory: Path, error: LinkFound) -> IsAway:
     """Warn of a link, once a minute. It proves nothing: whether the directory was removed is asked anew after it."""
-    keeper.away.pop(directory, None)
+    keeper.hold.away.pop(directory, None)
     told, now = Path(error.filename) / TOLD, keeper.clock.boot()
-    if now - keeper.away.get(told, -math.inf) >= TOLD_SECONDS:
-        keeper.away[told] = now
+    if now - keeper.hold.away.get(told, -math.inf) >= TOLD_SECONDS:
+        keeper.hold.away[told] = now
         log.warning("%s", error)
     return IsAway(str(error))

@@ -29,6 +29,9 @@ class Doubts(dict[Key, Doubt]):
 
     listed: Listed = Listed()
     blind_at: float = -math.inf  # when the work directory was last unreachable: earlier silence does not count
+    # Batch jobs that all good listings since a time, in seconds since boot, show running after their completed end; and
+    # how many of these listings came long after it.
+    lingering: Mapping[tuple[str, int], tuple[float, int]] = {}
 
     def is_missed(self, key: Key) -> bool:
         """Tell whether two good listings have not shown an attempt as pending, running or stopped."""

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jim.clock import Clock
-from jim.idealizer.health import Health, work
+from jim.idealizer.health import Health
 from jim.keeper.doubts import Doubts
 from jim.keeper.looks import Looks
-from jim.keeper.rejecting import Rejected
 from jim.keeper.workers import Workers
 from jim.site.file import Site
 
@@ -60,30 +59,32 @@ class Hosts:
 
 
 @dataclass
+class Lost:
+    """Verified outputs that are lost, or not what they were."""
+
+    spoilt: dict[int, Spoilt] = field(default_factory=dict)  # grid jobs that no tar can be made of as they are
+    left_out: dict[int, set[Key]] = field(default_factory=dict)  # attempts whose lost outputs are kept elsewhere
+
+
+@dataclass
 class Keeper:
     """One state directory, opened by its keeper."""
 
     site: Site
     store: Store
     channel: Channel
-    clock: Clock
     workers: Workers
     hold: Hold
     doors: OpenDoors
     looks: Looks
     doubts: Doubts = field(default_factory=Doubts)
     hosts: Hosts = field(default_factory=Hosts)
-    rejected: Rejected = field(default_factory=Rejected)
-    away: dict[Path, float] = field(default_factory=dict)  # since when directories of the work directory are away
-    spoilt: dict[int, Spoilt] = field(default_factory=dict)  # grid jobs that no tar can be made of as they are
-    # Batch jobs that all good listings since a time, in seconds since boot, show running after their completed end; and
-    # how many of these listings came long after it.
-    lingering: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
-    left_out: dict[int, set[Key]] = field(default_factory=dict)  # attempts whose lost outputs are kept elsewhere
-    written: Health = field(init=False)  # the health of the work directory, for what submissions need there
+    lost: Lost = field(default_factory=Lost)
 
-    def __post_init__(self) -> None:
-        self.written = work(self.clock)
+    @property
+    def clock(self) -> Clock:
+        """Return the clock of the store, which is that of everything."""
+        return self.store.clock
 
     @property
     def adapter(self) -> Adapter:

@@ -58,7 +58,7 @@ def open_keeper(site: Site) -> Keeper:
     due.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
     channel.starts.waits.extend(published_waits(site.summary))
-    return Keeper(site, store, channel, clock, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
+    return Keeper(site, store, channel, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
 
 
 def hold_of(site: Site, store: Store) -> Hold:
@@ -67,7 +67,7 @@ def hold_of(site: Site, store: Store) -> Hold:
     serial.refuse_outdated(site, store, instances)
     serial.own_work(site, instances, used=is_used(site, store))
     store.set_fact(WORKED_IN, str(site.work))
-    hold = Hold(site, instances)
+    hold = Hold(site, instances, store.clock)
     hold.take(store, serial.serials(site, store), serial.home(site))
     return hold
 

@@ -144,7 +144,7 @@ class Rounds:
         # What lies in the inbox is to be tried again, such as a file that the account may not read.
         # A listing shows whether a batch job goes on after its end. Only a job that does is waited for: the one listing
         # after the last end would make each keeper end later, and if this one ends before, the next one asks.
-        waits = waits or bool(self.keeper.lingering)
+        waits = waits or bool(self.keeper.doubts.lingering)
         return told and self.keeper.workers.idle() and not waits and not names(self.keeper.site.state)
 
     def _expects_reports(self) -> bool:

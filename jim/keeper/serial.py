@@ -18,6 +18,8 @@ from typing import NamedTuple
 from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
+from jim.idealizer.health import work
+from jim.keeper.rejecting import Rejected
 from jim.model import DECIDE
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
@@ -155,11 +157,14 @@ def own_work(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
 
 
 class Hold:
-    """A keeper's hold on its work directory, until another keeper takes the directory."""
+    """A keeper's hold on its work directory, until another keeper takes it, and what it knows of the directory."""
 
-    def __init__(self, site: Site, instances: tuple[str, ...]) -> None:
+    def __init__(self, site: Site, instances: tuple[str, ...], clock: Clock) -> None:
         self.instance, self.instances = instances[0], frozenset(instances)
         self.places: dict[int, str] = {}  # directories of grid jobs that differ from their number
+        self.away: dict[Path, float] = {}  # since when directories in it are away
+        self.written = work(clock)  # its health, for what submissions need there
+        self.rejected = Rejected()
         self._state, self._work = site.state, site.work
         self._nonce, self._wanted, self._tried = os.urandom(8).hex(), 0, 0
         self._lock = threading.Lock()

@@ -396,9 +396,8 @@ class World:
         due.resume(store, self.clock)
         channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
         workers, doors = StandInWorkers(self.clock), OpenDoors(self.site.site.handlers)
-        self.keeper = Keeper(
-            self.site, store, channel, self.clock, workers, hold_of(self.site, store), doors, Looks(self.clock)
-        )
+        hold = hold_of(self.site, store)
+        self.keeper = Keeper(self.site, store, channel, workers, hold, doors, Looks(self.clock))
         self.rounds = rounds()(self.keeper)
 
     def programs(self) -> Programs:

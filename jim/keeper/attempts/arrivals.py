@@ -44,7 +44,7 @@ class TakingSpool:
 
     def __call__(self, keeper: Keeper) -> None:
         """Take in the spool; if more has arrived than is taken in at once, again before the next round."""
-        keeper.rejected.tell(keeper.site.work, keeper.clock.boot())
+        keeper.hold.rejected.tell(keeper.site.work, keeper.clock.boot())
         most = min(AT_ONCE, self._allowance.now(keeper.clock.boot()))
         reports, published = take_spool(keeper, most)
         self._allowance.spend(published)
@@ -155,11 +155,11 @@ def _remove(keeper: Keeper, arrival: Arrival) -> None:
 def _reject(keeper: Keeper, path: Path, why: Why, words: str = "") -> None:
     """Move an unusable file out of the spool, to where people can look at it."""
     try:
-        keeper.rejected.put_aside(keeper.site.work, path, keeper.workers.start)
+        keeper.hold.rejected.put_aside(keeper.site.work, path, keeper.workers.start)
     except OSError as error:
         spool.name(keeper, path, error)
         why, words = Why.STAYS, str(error)
-    keeper.rejected.note(why, path.name, words, keeper.clock.boot())
+    keeper.hold.rejected.note(why, path.name, words, keeper.clock.boot())
 
 
 def _put_aside(keeper: Keeper, arrival: Arrival, why: Why = Why.CONTENT, words: str = "") -> None:

@@ -59,7 +59,7 @@ class Resplits:
             raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
         if job.step is Step.COLLECTING:
             spoilt.fail(keeper, job, gives_up=True, chosen={old.n})
-            keeper.spoilt.pop(job.id, None)  # the tar is tried anew
+            keeper.lost.spoilt.pop(job.id, None)  # the tar is tried anew
             old = store.local_job(job.id, old.n)
         why = reasons.split_again(old.reason)
         store.set_local_job(job.id, old.n, state=FREEZES_AS[old.state], witness=Witness.USER, reason=why, wish="")

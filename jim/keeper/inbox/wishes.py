@@ -91,7 +91,7 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
     if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
         spoilt.fail(keeper, job, gives_up=True, chosen={each.n for each in again})
         again = [each for each in again if keeper.store.state(job.id, each.n) is not State.COMPLETED]
-        keeper.spoilt.pop(job.id, None)  # the tar is tried anew
+        keeper.lost.spoilt.pop(job.id, None)  # the tar is tried anew
     for each in again:
         keeper.store.set_local_job(
             job.id, each.n, state=State.WAITING, witness=Witness.USER, reason=reasons.AGAIN, spent=0, due=0.0, wish=""
@@ -170,5 +170,5 @@ def _force(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
         keeper.store.set_local_job(job.id, each.n, state=to, witness=Witness.USER, reason=why, wish="")
     if changed and job.step is Step.FINISHED:
         keeper.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
-    keeper.spoilt.pop(job.id, None)  # the tar is tried anew
+    keeper.lost.spoilt.pop(job.id, None)  # the tar is tried anew
     return f"{len(changed):,} local job{'s are' if len(changed) != 1 else ' is'} {to.value} now: {reason}"

@@ -73,14 +73,14 @@ class Asking:
         """Tell whether to ask, after the last end, about what the batch system may have kept of ended attempts."""
         self._alone_since = min(self._alone_since, now)
         if self._stored(keeper) and now - self._alone_since >= MOST_SECONDS_ALONE:
-            if keeper.lingering:
+            if lingering := keeper.doubts.lingering:
                 log.warning(
                     "the batch system still shows %d jobs running a day after the last end, although JIM has cancelled "
                     "them: %s. JIM asks about them no more: let an administrator end them",
-                    len(keeper.lingering),
-                    ", ".join(f"{batch_id}, index {index}" for batch_id, index in sorted(keeper.lingering)[:FEW]),
+                    len(lingering),
+                    ", ".join(f"{batch_id}, index {index}" for batch_id, index in sorted(lingering)[:FEW]),
                 )
-            keeper.lingering = {}
+            keeper.doubts.lingering = {}
             self._remember(keeper, may_be_left=False)
         return self._stored(keeper)
 
@@ -100,7 +100,7 @@ class Asking:
         self._odd_words |= compared.unknown_words
         # One command for both: it is repeated ever more seldom while the batch system keeps any of them.
         compared.leftovers += _too_late(keeper, began, compared.lingering)
-        if after_all and not compared.leftovers and not keeper.lingering:
+        if after_all and not compared.leftovers and not keeper.doubts.lingering:
             self._remember(keeper, may_be_left=False)
         take_in(keeper, began, compared)
 
@@ -109,15 +109,16 @@ def _too_late(
     keeper: Keeper, began: float, lingering: Mapping[tuple[str, int], tuple[int, int]]
 ) -> list[tuple[str, int]]:
     """Tell of batch jobs that two listings show long after their end, and return them: just these are cancelled."""
-    before, keeper.lingering = keeper.lingering, {}
+    now = dict[tuple[str, int], tuple[float, int]]()
     for key, (grid, n) in lingering.items():
-        since, late = before.get(key, (began, 0))
+        since, late = keeper.doubts.lingering.get(key, (began, 0))
         late += began - since >= LINGERS_SECONDS
-        keeper.lingering[key] = since, late
+        now[key] = since, late
         if late == LATE_LISTINGS:
             log.warning("%d.%d: %s; JIM cancels batch job %s, index %d", grid, n, LINGERS, *key)
             keeper.store.note(grid, "cancelled in the batch system", Witness.QUEUE, LINGERS, n)
-    return [key for key, (_, late) in keeper.lingering.items() if late >= LATE_LISTINGS]
+    keeper.doubts.lingering = now
+    return [key for key, (_, late) in now.items() if late >= LATE_LISTINGS]
 
 
 def _ask(keeper: Keeper) -> Compared:

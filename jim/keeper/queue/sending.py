@@ -143,7 +143,7 @@ class Sending:
     def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         self._own.discard(submission.mark)
         keeper.workers.forget(FULL)
-        keeper.written.good()
+        keeper.hold.written.good()
         self.most = max(self.most, 2 * submission.size)
         keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
@@ -158,7 +158,7 @@ class Sending:
 
 def _pauses(keeper: Keeper) -> float:
     """Return until when nothing is handed over, as batch system or work directory have failed; 0: there is no pause."""
-    return max((each.retry_at for each in (keeper.health, keeper.written) if each.open), default=0.0)
+    return max((each.retry_at for each in (keeper.health, keeper.hold.written) if each.open), default=0.0)
 
 
 def _cancel(keeper: Keeper, submission: Submission) -> float:
@@ -249,7 +249,7 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
         if isinstance(error, OSError) and not isinstance(error, OF_ONE):  # the work directory cannot be written
-            keeper.written.failed(error)
+            keeper.hold.written.failed(error)
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
             due = keeper.clock.steady(keeper.workers.due(submission.mark))

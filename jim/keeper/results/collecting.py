@@ -54,9 +54,9 @@ def collect(keeper: Keeper, job: GridJob) -> float:
             return keeper.looks.wait_for(JUDGED, job.id)
         job = _begun(keeper, job)
     if job.step is not Step.COLLECTING:
-        keeper.spoilt.pop(job.id, None)
+        keeper.lost.spoilt.pop(job.id, None)
         return NEVER
-    if (found := keeper.spoilt.get(job.id)) and found.problems and (found.sure or not found.had_time):
+    if (found := keeper.lost.spoilt.get(job.id)) and found.problems and (found.sure or not found.had_time):
         return spoilt.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
@@ -143,7 +143,7 @@ def _gathered(keeper: Keeper, job: GridJob, own: Path, place: Path) -> Mapping[s
         temporary.unlink(missing_ok=True)  # never into a file that somebody has linked there
         with temporary.open("xb") as file:
             try:
-                packed = fill(Tar(file), own, job, store, keeper.site, keeper.left_out.get(job.id, ()))
+                packed = fill(Tar(file), own, job, store, keeper.site, keeper.lost.left_out.get(job.id, ()))
             except SpoiltOutputs:
                 temporary.unlink()
                 raise
@@ -192,8 +192,8 @@ def _publish(keeper: Keeper, grid: int, key: str, text: str) -> None:
 
 def finish(keeper: Keeper, grid: int, result: Mapping[str, Any]) -> None:
     """Store how a grid job ended; without a result, there is no tar."""
-    keeper.left_out.pop(grid, None)
-    keeper.spoilt.pop(grid, None)
+    keeper.lost.left_out.pop(grid, None)
+    keeper.lost.spoilt.pop(grid, None)
     _finish(keeper, keeper.store.grid_job(grid), result)
 
 

@@ -27,18 +27,18 @@ LOOK_AGAIN_SECONDS, HELD_SECONDS = 1.0, 30.0
 
 def note(keeper: Keeper, job: GridJob, error: SpoiltOutputs) -> None:
     """Remember outputs that a try to make the tar has found spoilt; they may come back."""
-    before = keeper.spoilt.get(job.id)
+    before = keeper.lost.spoilt.get(job.id)
     if before and before.had_time:
-        keeper.spoilt[job.id] = replace(before, problems=error.found, sure=True)
+        keeper.lost.spoilt[job.id] = replace(before, problems=error.found, sure=True)
         _decide(keeper, job.id, error.found)
     else:
-        keeper.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found, times=before.times + 1 if before else 1)
+        keeper.lost.spoilt[job.id] = Spoilt(keeper.clock.boot(), error.found, times=before.times + 1 if before else 1)
         _show(keeper, job.id, str(error))
 
 
 def look(keeper: Keeper, job: GridJob) -> float:
     """Let a worker look at spoilt outputs again; return when to ask again."""
-    claims = [claimed for claimed, _ in keeper.spoilt[job.id].problems]
+    claims = [claimed for claimed, _ in keeper.lost.spoilt[job.id].problems]
     work, done = partial(_check, claims), partial(_decide, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, grid=job.id))
 
@@ -49,17 +49,17 @@ def _check(claims: Sequence[Claimed]) -> Problems:
 
 def _decide(keeper: Keeper, grid: int, problems: Problems) -> None:
     """Decide once spoilt outputs had time to come back."""
-    job, found = keeper.store.grid_job(grid), keeper.spoilt.get(grid)
+    job, found = keeper.store.grid_job(grid), keeper.lost.spoilt.get(grid)
     if job.step is not Step.COLLECTING or found is None:
         return
-    keeper.spoilt[grid] = replace(found, problems=problems)
+    keeper.lost.spoilt[grid] = replace(found, problems=problems)
     left = found.since + _patience(keeper, problems) - keeper.clock.boot()
     if not problems:
         _wait_and_collect(keeper, grid, found)
     elif left > 0:
         keeper.workers.wait(("collect", grid), min(LOOK_AGAIN_SECONDS, left))
     elif not found.sure:  # make the tar once more: what is found then is all that is spoilt
-        keeper.spoilt[grid] = replace(found, problems=problems, had_time=True)
+        keeper.lost.spoilt[grid] = replace(found, problems=problems, had_time=True)
         _look_at_once(keeper, grid)
     elif job.wish == Verb.CANCEL:
         fail(keeper, job, gives_up=True)
@@ -115,13 +115,13 @@ def _show(keeper: Keeper, grid: int, words: str) -> None:
 
 def _wait_and_collect(keeper: Keeper, grid: int, found: Spoilt) -> None:
     """Make the tar again after a pause, longer each time: a file server that flaps would have it made all the time."""
-    keeper.spoilt[grid] = Spoilt(found.since, (), times=found.times)
+    keeper.lost.spoilt[grid] = Spoilt(found.since, (), times=found.times)
     _look_at_once(keeper, grid)
     keeper.workers.wait(("collect", grid), delay(AGAIN, found.times))
 
 
 def _collect_again(keeper: Keeper, grid: int) -> None:
-    keeper.spoilt.pop(grid, None)
+    keeper.lost.spoilt.pop(grid, None)
     _look_at_once(keeper, grid)
 
 
@@ -132,7 +132,7 @@ def _look_at_once(keeper: Keeper, grid: int) -> None:
 
 def failing(keeper: Keeper, job: GridJob) -> dict[int, Verdict]:
     """Return the local jobs that `fail` would let fail, and how."""
-    found = keeper.spoilt.get(job.id)
+    found = keeper.lost.spoilt.get(job.id)
     problems = _not_kept(keeper, job, found.problems) if found else ()
     return {each.n: verdict.of_lost_outputs(problem.said) for each, problem in problems}
 
@@ -142,13 +142,13 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
 
     What is kept elsewhere counts, and must not be made a second time: the tar is made without it.
     """
-    found = keeper.spoilt.get(job.id)
+    found = keeper.lost.spoilt.get(job.id)
     problems = found.problems if found else ()
     kept, failed = _kept_elsewhere(keeper, job, problems), _follows(keeper, job)
     with keeper.store.transaction():
         for claimed, problem in problems:
             if claimed.n in kept:
-                keeper.left_out.setdefault(job.id, set()).add(claimed.key)
+                keeper.lost.left_out.setdefault(job.id, set()).add(claimed.key)
             elif chosen is None or claimed.n in chosen:
                 bad = verdict.of_lost_outputs(problem.said)
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)

@@ -162,7 +162,7 @@ def test_what_a_payload_does_to_the_directory_of_its_grid_job_holds_up_no_other(
     _end_badly(world)
     world.until(lambda: world.store.submission(grid, 2), seconds=1.0)
     world.go(20, 30.0)
-    assert (world.keeper.written.failures, world.store.submission(grid, 2).state) == (0, SubmissionState.INTENDED)
+    assert (world.keeper.hold.written.failures, world.store.submission(grid, 2).state) == (0, SubmissionState.INTENDED)
     world.submit(1, "k2")
     world.until(lambda: len(world.batch.tasks) == 2, seconds=0.1)
     monkeypatch.undo()

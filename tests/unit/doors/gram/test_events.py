@@ -35,7 +35,6 @@ def telling(place):
         site=Site(place.state, site=General(gram_events=str(events))),
         store=place.store,
         channel=None,
-        clock=Clock(),
         workers=Workers(Clock(), 1),
         hold=None,
         doors=OpenDoors(""),
@@ -143,17 +142,17 @@ def lines_of(keeper, day):
 def test_tomorrow_is_there_before_midnight_and_after_it_the_keeper_goes_on_there(telling, place):
     events = Path(telling.site.site.gram_events)
     handed_in(telling, place, PENDING.encode())
-    telling.clock = Hands(MIDNIGHT - 1)
+    telling.store.clock = Hands(MIDNIGHT - 1)
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
     assert lines_of(telling, "20261202") == []
     says(telling, b"GRAM_SCRIPT_JOB_STATE:2\n\n")
-    telling.clock = Hands(MIDNIGHT)
+    telling.store.clock = Hands(MIDNIGHT)
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
     assert lines_of(telling, "20261202") == ["1;1796169600;7;2;0"]
     assert (events / "20270101").exists()
-    telling.clock = Hands(MIDNIGHT + 40 * DAY)
+    telling.store.clock = Hands(MIDNIGHT + 40 * DAY)
     tell(telling)
     assert sorted(each.name for each in events.iterdir())[0] > "20261202"
 
@@ -161,14 +160,14 @@ def test_tomorrow_is_there_before_midnight_and_after_it_the_keeper_goes_on_there
 def test_what_midnight_overtakes_is_told_of_the_new_day_too(telling, place):
     """Readers have left the old file by then, and in the new one they pass over times of the day before."""
     handed_in(telling, place, PENDING.encode())
-    telling.clock = Hands(MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT)
+    telling.store.clock = Hands(MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT)
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169599;7;1;0"]
     assert lines_of(telling, "20261202") == ["1;1796169600;7;1;0"]
     ended(place, DONE)
     says(telling, DONE)
     place.store.set_grid_job(7, outcome="completed")
-    telling.clock = Hands(MIDNIGHT + DAY - 1, MIDNIGHT + DAY - 1, MIDNIGHT + DAY)
+    telling.store.clock = Hands(MIDNIGHT + DAY - 1, MIDNIGHT + DAY - 1, MIDNIGHT + DAY)
     finish(telling)
     assert lines_of(telling, "20261202")[1:] == ["1;1796255999;7;8;0"]
     assert lines_of(telling, "20261203") == ["1;1796256000;7;8;0"]
@@ -179,7 +178,7 @@ def test_half_a_line_is_cut_off_before_the_next(telling, place, left):
     handed_in(telling, place, PENDING.encode())
     file = Path(telling.site.site.gram_events) / "20261201"
     file.write_text(f"1;1796169598;6;2;0\n{left}")
-    telling.clock = Hands(MIDNIGHT - 1)
+    telling.store.clock = Hands(MIDNIGHT - 1)
     tell(telling)
     assert lines_of(telling, "20261201") == ["1;1796169598;6;2;0", "1;1796169599;7;1;0"]
 

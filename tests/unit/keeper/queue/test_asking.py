@@ -155,7 +155,7 @@ def queries(world):
 
 def test_a_batch_job_that_runs_on_is_cancelled_too_after_the_last_end_of_all(world):
     task = last_lingers(world)
-    world.until(lambda: bool(world.keeper.lingering), seconds=1.0, rounds=10)
+    world.until(lambda: bool(world.keeper.doubts.lingering), seconds=1.0, rounds=10)
     assert not world.rounds.idle()
     world.go(10, 50.0)
     assert "cancel" not in world.batch.calls

@@ -383,7 +383,7 @@ def test_a_full_disk_of_the_tar_is_no_fault_of_an_output(world, monkeypatch):
     monkeypatch.setattr(packing.Tar, "add", add)
     world.batch.finish(1, 1, **files(dat=b"data"))
     world.until(lambda: world.store.grid_job(grid).tries == 3)
-    assert world.keeper.spoilt == {}
+    assert world.keeper.lost.spoilt == {}
     full.clear()
     assert tar_of(world, grid)["1.0/dat"] == b"data"
 
@@ -436,7 +436,7 @@ def test_a_trouble_of_the_database_is_none_of_an_output(world, monkeypatch):
         try:
             world.go(1, 1.0)
         except StoreError:
-            assert world.keeper.spoilt == {}
+            assert world.keeper.lost.spoilt == {}
     assert (broken, world.finished(grid)) == ([], True)
     assert [line for line in world.store.journal(grid) if "collecting failed" in line.now] == []
 
@@ -530,7 +530,7 @@ def test_what_has_run_after_the_earlier_tar_is_made_again(world, reopened):
 def test_a_retry_of_what_was_delivered_leaves_it_alone(world, reopened):
     (world.site.work / f"{reopened}/result/{reopened}.tar").unlink()
     again(world, reopened, 2)
-    world.until(lambda: bool(world.keeper.spoilt), seconds=0.0)
+    world.until(lambda: bool(world.keeper.lost.spoilt), seconds=0.0)
     world.wish("retry", f"{reopened}.0")
     tar_of(world, reopened)
     assert len(world.batch.ledger) == 4
