@@ -161,8 +161,7 @@ class Pbs(DeclaredAdapter):
         try:
             jobs, listing = from_json(text) if in_json else from_text(text), {}
             for id_, job in jobs.items():
-                named = ID.fullmatch(id_)
-                if named:
+                if named := ID.fullmatch(id_):
                     mark, word = self.mark(job["job_name"], named[1]), self.word(id_, jobs)
                     listing[self.batch_id(id_), int(named[1] or 1)] = _observation(job, mark, word, self.reasons)
             return listing
@@ -178,10 +177,9 @@ def _observation(job: Facts, mark: str, word: str, reasons: Mapping[int, str]) -
         comment = job.get("comment", "") if state is State.SUBMITTED else ""  # else it says since when the job runs
         never = comment.startswith("Can Never Run")
         return Observation(state, mark, reason=comment if never else "", word=word, waits="" if never else comment)
-    if "exit_status" not in job:
-        return Observation(state, mark, reason=job.get("comment", ""), word=word)
-    if status < 0:
-        return Observation(state, mark, reason=reasons.get(status, f"exit status {status}"), word=word)
+    if "exit_status" not in job or status < 0:
+        reason = reasons.get(status, f"exit status {status}") if status else job.get("comment", "")
+        return Observation(state, mark, reason=reason, word=word)
     if status > SIGNALS_ABOVE:
         return Observation(state, mark, signal=status - SIGNALS_ABOVE, word=word)
     return Observation(State.FAILED if status else State.COMPLETED, mark, code=status, word=word)

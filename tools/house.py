@@ -22,7 +22,7 @@ from tests.unit import test_house as house
 
 ROOT = Path(__file__).resolve().parents[1]
 MAY_KNOW_SQLITE = ("jim/statusdb/", "jim/localbatch/", "jim/database.py")
-SYSTEMS = {"slurm": 120, "sge": 120, "lsf": 120, "condor": 140, "pbs": 140}
+SYSTEMS = dict.fromkeys(("slurm", "sge", "lsf", "condor", "pbs"), 140)
 SYSTEMS |= {"torque": 60, "pbs_wrappers": 60, "condor_transfer": 60}  # dialects
 BESIDE = ("history", "listings", "messages")  # what adapters have beside them
 # Modules without behaviour of their own, and the reason why a test of their name could not fail.

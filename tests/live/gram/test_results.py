@@ -58,9 +58,16 @@ def test_what_is_read_from_stdin(gate):
     there.write_text("43 events\n")
     run = ("globus-job-run", SAMGRID)
     assert gate.run(*run, "-np", "2", "-stdin", "-s", str(file), "/bin/cat") == (0, "42 events\n" * 2, "")
-    assert gate.run(*run, "-stdin", "-l", str(there), "/bin/cat") == (0, "43 events\n", "")
     rsl = f"&(executable=/bin/cat)(stdin=$(GLOBUSRUN_GASS_URL){file})"
     assert gate.run("globusrun", "-s", "-r", SAMGRID, rsl) == (0, "42 events\n", "")
+    code, _, err = gate.run(*run, "-stdin", "-l", str(there), "/bin/cat")
+    assert (code != 0, "site.inputs_below" in err) == (True, True)
+    before, below = gate.settings.read_text(), f'[site]\ninputs_below = ["{there.parent}"]\n'
+    gate.site_file(before.replace("[site]\n", below) if "[site]\n" in before else f"{before}\n{below}")
+    try:
+        assert gate.run(*run, "-stdin", "-l", str(there), "/bin/cat") == (0, "43 events\n", "")
+    finally:
+        gate.site_file(before)
 
 
 def test_a_program_runs_where_the_description_says(gate):
