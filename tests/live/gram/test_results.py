@@ -197,7 +197,7 @@ BAD = {
     '(arguments="\x01")': (48, "arguments: contains the character '\\x01'"),
     "(count=200000)": (48, "count: expected 1 to 100,000, found '200000'"),
     "(job_type=mpi)": (48, "job_type: 'mpi': expected single or multiple"),
-    "(stdin=/no/such/file)": (48, "stdin: cannot read /no/such/file: No such file or directory"),
+    "(stdin=/no/such/file)": (48, "stdin: /no/such/file: a request that comes through this gatekeeper may name only"),
     "(directory=/no/such/place)": (48, "directory: cannot enter /no/such/place: No such file or directory"),
     "(directory=/tmp)(count=2)": (48, "directory: '/tmp': goes only with one run of one program"),
     "(max_wall_time=soon)": (48, "max_wall_time: expected a whole number, found 'soon'"),
