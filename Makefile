@@ -58,8 +58,8 @@ test: $(VENV)/tests $(VENV)/demo  ## the tests that need no root and no patience
 more: $(VENV)/tests $(VENV)/demo  ## whole lives, without root: kills, wrappers in every way, long scenes, installs
 	$(PYTEST) --part more
 
-browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing)
-	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=10 tests/browser
+browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing); ALL=1: in each look
+	AXE=$(abspath $(VENV))/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=10 $(if $(ALL),-m "not live") tests/browser
 
 screenshots: $(VENV)/browser  ## by hand: the pictures in docs/images, from real runs (takes minutes)
 	$(BIN)/python tests/browser/screenshots.py

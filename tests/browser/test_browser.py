@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from playwright.sync_api import expect
 
 from jim.model import Reason, State, Step, Witness
 from tests.browser.looks import LOOKS, reach, violations
+from tests.support.sampled import sampled
 from tests.unit.pages.grounds import png, text
 from tests.unit.pages.many import add_local_jobs
 
@@ -52,8 +54,13 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("how", LOOKS)
-@pytest.mark.parametrize("name", PAGES)
+# Each page in one look beside the usual one; in all of them by `make browser ALL=1`.
+EACH = {(name, how) for n, name in enumerate(PAGES) for how in ("light", ("dark", "phone")[n % 2])}
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), sampled(sorted(product(PAGES, LOOKS), key=lambda each: each not in EACH), len(EACH))
+)
 def test_27_28_86_a_page_is_accessible_silent_and_fits(served, look, name, how) -> None:
     seen = look(served, **LOOKS[how])
     page = seen.go(PAGES[name])
@@ -74,7 +81,7 @@ def test_86_errors_are_accessible(served, look, how) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
 
 
-@pytest.mark.parametrize("how", LOOKS)
+@pytest.mark.parametrize("how", sampled(LOOKS))
 def test_86_stale_and_empty_pages_are_accessible(alone, look, how) -> None:
     seen = look(alone, **LOOKS[how])
     for path in ("/", "/jobs"):
@@ -229,7 +236,7 @@ def test_29_a_grid_job_is_cancelled_by_keyboard(alone, look) -> None:
     assert seen.odd == []
 
 
-@pytest.mark.parametrize("how", LOOKS)
+@pytest.mark.parametrize("how", sampled(LOOKS))
 def test_86_controls_are_accessible(alone, look, how) -> None:
     alone.again(CONTROLS)
     alone.ground.add(1, 12, 600)
