@@ -190,7 +190,8 @@ uninstall() {
         [ -e "$tree" ] || continue
         users=$(users_of "$tree")
         # shellcheck disable=SC2086 # pids
-        [ -z "$users" ] || complain "JIM is in use by $(between='' && named $users); keepers end by: jim keeper --end --all;\
+        [ -z "$users" ] || complain "JIM is in use by $(between='' && named $users); keepers end by: jim keeper --end --all,\
+ or as their account, with its own JIM_STATE, by: jim keeper --end;\
  the batch system \`local\` ends a minute after its last job"
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done

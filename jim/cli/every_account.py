@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from jim.cli.text import escaped
-from jim.errors import BadRequest
+from jim.errors import BadRequest, BadSite
 from jim.reading.site.summaries import ODD
 from jim.site import file as site_file
 
+NO_ACCOUNT = "this site has no account yet: nobody can hand in before `jim site init --account NAME`"
 T = TypeVar("T")
 
 
@@ -26,6 +27,8 @@ def of_all_accounts(*words: str) -> tuple[dict[str, str], int]:
     from jim.site.accounts import for_each, run_as
 
     told = for_each(lambda name: run_as(name, *words), complain)
+    if not told:
+        raise BadSite(NO_ACCOUNT)
     for name, answer in told:
         if answer.code:
             complain(f"{name}: {answer.facts()}")

@@ -27,14 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_on_wave(view, job, {"verb": "recover"})
     if job.step is Step.FINISHED and not job.size:
         raise BadRequest(f"{job.id} has no local jobs: correct the request and submit it again")
+    undone = view.store.local_jobs(job.id, (State.FAILED, State.KILLED, State.NEW))
+    if job.step is Step.FINISHED and not undone:
+        raise BadRequest(f"{job.id} has completed all its work")
     if not job.splitter or splits_requests(find(job.splitter, view.site.site.handlers)):
         raise BadRequest(
             f"{job.id} has no input files that were split; `jim retry {job.id}` tries the failed local jobs again"
         )
     if job.step is not Step.FINISHED:
         raise NotYet(f"{job.id} is not finished; `jim recover` works once it is")
-    undone = view.store.local_jobs(job.id, (State.FAILED, State.KILLED, State.NEW))
-    if not undone:
-        raise BadRequest(f"{job.id} has completed all its work")
     say_json({**recovering(job.request, (each.piece for each in undone)), "came_from": str(job.id)})
     return 0

@@ -30,6 +30,7 @@ from jim.work.program import is_on_path, is_regular, require_own
 
 RESOURCES = ("queue", "account", "wall_seconds", "memory_mb", "cores", "disk_mb", "gpus", "constraint", "licences")
 INPUT = "a file or directory to send along; the program finds it in its directory; may be repeated"
+OUTPUT = "a file, or a pattern such as '*.dat', that the program makes and the tar brings back; may be repeated"
 BLOCK = 65_536
 OF_SIGNAL = 128  # added to the number of a signal, as shells do
 
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         kind = whole_number(1) if COMMON[each].kind is int else str
         parser.add_argument(f"--{each.replace('_', '-')}", type=kind, metavar=_metavar(each), help=COMMON[each].help)
     parser.add_argument("--input", metavar="FILE", action="append", default=[], help=INPUT)
+    parser.add_argument("--output", metavar="FILE", action="append", default=[], help=OUTPUT)
     program = (
         "a file here, such as ./ok.sh, which is sent along; or a program that worker nodes have, on PATH or as /PATH"
     )
@@ -57,6 +59,7 @@ def _metavar(name: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Hand in the program, follow it to its end, print what it has printed, and exit as it did."""
     request = _request(arguments)
+    warn(_not_executable(arguments.program))
     warn(_not_sent([*arguments.arguments, *(arguments.each or "").split()], request.get("inputs", ())))
     number = _handed_in(request)
     print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
@@ -78,6 +81,8 @@ def _request(arguments: argparse.Namespace) -> dict[str, Any]:
     request |= {"job_type": "executable", "arguments": arguments.arguments, **_program(arguments.program)}
     if inputs := [*request.get("inputs", ()), *(str(Path(each).absolute()) for each in arguments.input)]:
         request["inputs"] = inputs
+    if arguments.output:
+        request["outputs"] = arguments.output
     if arguments.each is not None:
         if not (words := arguments.each.split()):
             raise BadRequest("--each needs at least one word: each is the last argument of a local job")
@@ -90,12 +95,20 @@ def _program(word: str) -> dict[str, Any]:
     if word.startswith("/") or ("/" not in word and is_on_path(word)):
         return {"executable": word}
     path = Path(word).absolute()
+    if os.path.isdir(path):  # noqa: PTH112 - without an error where this account may not look
+        raise BadRequest(f"{path} is a directory, and no program")
     if not is_regular(path):
         where = "" if "/" in word else ", nor a program of this name in a directory of PATH"
         raise BadRequest(f"there is no file {path} that this account can see{where}")
     if "/" not in word:
         require_own(path)
     return {"executable": f"./{path.name}", "inputs": [str(path)]}
+
+
+def _not_executable(program: str) -> Iterator[str]:
+    """Tell of a program by its whole path that may not be executed here: worker nodes may have another one there."""
+    if program.startswith("/") and is_regular(Path(program)) and not os.access(program, os.X_OK):
+        yield f"{program} cannot be executed here; `chmod +x` allows it"
 
 
 def _not_sent(words: Sequence[str], inputs: Sequence[str]) -> Iterator[str]:

@@ -14,11 +14,13 @@ from typing import Any
 from jim.admin import init as site_init
 from jim.cli import site_orders, site_test
 from jim.cli.acted import acted
+from jim.cli.every_account import NO_ACCOUNT
 from jim.cli.text import say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError, UnknownJob
 from jim.files import replace
 from jim.site import file as site_file
+from jim.site import whose
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
 INIT, CHECK = "example: jim site init --account mc --work /shared/jim", "example: jim site check"
@@ -97,6 +99,8 @@ def _init(arguments: argparse.Namespace) -> int:
         found = site_init.look_around(state, work)
         site_init.write_site_file(file, site_init.site_text(found), state, 0o644 if managed else 0o600)
         say(f"wrote {file}; `jim site check` proves that it works")
+        if managed and not arguments.account:
+            say(NO_ACCOUNT)
     is_whole = True
     for name in arguments.account:
         lines = list(site_init.make_account(name))
@@ -137,6 +141,7 @@ def _backup(arguments: argparse.Namespace) -> int:
     from jim.admin.saving import save
 
     site, file = site_file.load(), arguments.file.absolute()
+    whose.refuse_root(managed=site.managed)
     for line in save(site, file):
         say(line)
     acted(site, "site backup", str(file))

@@ -9,20 +9,21 @@ from collections.abc import Iterator, Sequence
 from jim.cli.every_account import documents_of_all_accounts, of_all_accounts
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json, with_local_times
-from jim.errors import BadRequest
+from jim.errors import BadRequest, nearest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
 from jim.reading import before
-from jim.reading.filters import add_filters, from_arguments
+from jim.reading.filters import Filters, add_filters, from_arguments
 from jim.reading.job.names import age, names_of, took
 from jim.reading.lists import GRID_JOBS, grid_jobs
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
 from jim.site.drain import in_words
+from jim.site.file import Site, remedy
 from jim.statusdb.task_rows import Task
 
-FINISHED_SHOWN = 20
+FINISHED_SHOWN, MOST_TYPES = 20, 100
 FILTERS = tuple(GRID_JOBS)
 ALL_ACCOUNTS = "this is about root alone: `jim status --all` lists the grid jobs of every account"
 
@@ -62,14 +63,26 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (_row(view, job, throttle, [names.get(job.id, "")] if named else []) for job in jobs)
         table(head, rows, ("took", "age", "type"))
     elif not folded:
-        hint = "" if _is_root_of_all(view) else "; `jim submit FILE` submits one"
-        say("no grid job fits" if page else f"no grid jobs yet in {view.site.state}{hint}")
+        hint = "" if _is_root_of_all(view) else f"; {_first_step(view.site)}"
+        say(_no_match(view, asked) if page else f"no grid jobs yet in {view.site.state}{hint}")
     if folded:
         _say_tasks(view, folded, after=bool(jobs))
     _warn(view, jobs, folded)
     if page and page.after:
         say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows the older ones")
     return 0
+
+
+def _first_step(site: Site) -> str:
+    """Return what an account does that has handed in nothing yet."""
+    return remedy(site) if site.managed and not site.state.is_dir() else "`jim submit FILE` submits one"
+
+
+def _no_match(view: View, asked: Filters) -> str:
+    """Say that no grid job fits, and which job type no grid job has: it may be a typing error."""
+    types, _ = view.store.choices(MOST_TYPES)
+    odd = next((each for each in asked.of("type") if each not in types), "")
+    return f"no grid job fits: there is none of type {odd!r}{nearest(odd, types)}" if odd else "no grid job fits"
 
 
 def _say_tasks(view: View, tasks: Sequence[Task], *, after: bool) -> None:

@@ -26,7 +26,7 @@ def accounts(complain: Callable[[str], None], place: Path = MANAGED_STATE) -> It
 
     What somebody has put aside as ACCOUNT.WORD, such as an old state directory, is nothing to complain about.
     """
-    for directory in sorted(place.iterdir()):
+    for directory in sorted(place.iterdir()) if place.is_dir() else ():
         if directory.name.startswith(".") or directory.is_symlink() or not directory.is_dir():
             continue
         wrong = _wrong(directory)

@@ -273,7 +273,8 @@ def place_of(site: Site, key: str) -> str:
     return f"{site.file}:{line_of(text, 'batch', key)}: batch.{key}: " if text else f"batch.{key}: "
 
 
-def _remedy(site: Site) -> str:
+def remedy(site: Site) -> str:
+    """Return what helps an account that cannot make its state directory."""
     root = f"ask root to run: jim site init --account {site.state.name if site.managed else whose.name_of(os.getuid())}"
     own = f"set {STATE_VARIABLE} to a directory that you can write to"
     homeless = f"; for an account without a home directory, {root}" if site.state == own_state() else ""
@@ -331,6 +332,6 @@ def make_state(site: Site, mounts: str | None = None) -> None:
         for place in (site.work, site.work / "spool", site.work / "rejected"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BadSite(f"cannot make the state directory: {error}; {_remedy(site)}") from error
+        raise BadSite(f"cannot make the state directory: {error}; {remedy(site)}") from error
     if site.state.stat().st_mode & 0o077:
         site.state.chmod(0o700)

@@ -48,11 +48,10 @@ def require_program(handler: Handler, checked: Mapping[str, Any], site: Site) ->
     """Refuse a program that may not be executed, or that local jobs on this machine could not find."""
     if not _runs_programs(handler):
         return
-    local, program = site.batch.system == "local", checked.get("executable") or ""
-    here = _sent(checked) or (program if local and program.startswith("/") else "")
-    if here and is_regular(Path(here)) and not os.access(here, os.X_OK):
-        raise BadRequest(f"{here} cannot be executed; `chmod +x` allows it", "executable")
-    if local and (name := missing_program(handler, checked, site)):
+    sent = _sent(checked)
+    if sent and is_regular(Path(sent)) and not os.access(sent, os.X_OK):
+        raise BadRequest(f"{sent} cannot be executed; `chmod +x` allows it", "executable")
+    if site.batch.system == "local" and (name := missing_program(handler, checked, site)):
         raise BadRequest(
             f"{name} lies neither beside the request nor in a directory of PATH: name the file in inputs to send it "
             "along, or give an absolute path",

@@ -49,6 +49,7 @@ SH = PROGRAM | {"executable": "sh"}
             ["--input", "bin", "--input", "bin/inner.sh", "./ok.sh"],
             PROGRAM | {"executable": "./ok.sh", "inputs": ["{0}/ok.sh", "{0}/bin", "{0}/bin/inner.sh"]},
         ),
+        (["--output", "a.dat", "--output", "*.root", "sh"], SH | {"outputs": ["a.dat", "*.root"]}),
         (["--input", "ok.sh", "sh", "ok.sh"], SH | {"arguments": ["ok.sh"], "inputs": ["{}/ok.sh"]}),
         (["/bin/echo"], PROGRAM | {"executable": "/bin/echo"}),
         (["sh", "-c", "--name", "a b"], PROGRAM | {"executable": "sh", "arguments": ["-c", "--name", "a b"]}),
@@ -75,6 +76,7 @@ def test_a_command_line_becomes_a_request(home, script, handed_in, words, reques
         ([], "the following arguments are required: PROGRAM (see"),
         (["--input", "nosuch", "sh"], "nosuch: No such file"),
         (["./nosuch"], "there is no file"),
+        (["./bin"], "/bin is a directory, and no program"),
         (["nosuch"], "nor a program of this name in a directory of PATH"),
         (["--each", " ", "sh"], "--each needs at least one word"),
         (["--cores", "0", "sh"], "argument --cores: '0': expected a number from 1"),
@@ -105,6 +107,14 @@ def test_arguments_that_name_files_here_are_told_of(home, script, handed_in, wor
         for each in left
     ]
     assert [line for line in err.splitlines() if "--input" in line] == told
+
+
+def test_a_program_by_its_whole_path_that_may_not_be_executed_here_is_told_of(home, script, handed_in):
+    assert "cannot be executed" not in home.run("run", str(script))[2]
+    script.chmod(0o644)
+    told = home.run("run", str(script))[2]
+    assert f"jim: warning: {script} cannot be executed here; `chmod +x` allows it\n" in told
+    assert [each["executable"] for each in handed_in] == [str(script)] * 2
 
 
 def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):

@@ -62,6 +62,14 @@ def test_grid_jobs_are_listed_as_one_json_document(home):
     assert list(record) == [*RECORD_NAMES, "name"]
 
 
+def test_a_type_that_no_grid_job_has_is_told(home):
+    home.add(1)
+    assert home.out("list", "--type", "executabel") == (
+        "no grid job fits: there is none of type 'executabel'; did you mean 'executable'? (known: executable)\n"
+    )
+    assert home.out("list", "--type", "executable", "--failed") == "no grid job fits\n"
+
+
 def test_grid_jobs_are_found_by_their_names(home):
     home.add(1, name="Night run", executable="/opt/fit.py")
     home.add(2, executable="/opt/fit.py")
