@@ -197,9 +197,9 @@ class Confined(Opener):
 
     def _refusal(self, path: str, about: str) -> BadRequest:
         places = [*self._places, *self._realm.files]
-        allowed = f"only files of {', '.join(places)}" if places else "no files of this machine"
+        allowed = f"only files of {', '.join(places)}, but none of JIM's own" if places else "no files of this machine"
         return BadRequest(
-            f"{path}: a request that comes through this gatekeeper may name {allowed}, but none of JIM's own; "
+            f"{path}: a request that comes through this gatekeeper may name {allowed}; "
             "administrators of the site can open further directories, with site.inputs_below",
             about,
         )

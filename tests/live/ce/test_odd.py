@@ -179,7 +179,7 @@ def test_an_account_without_a_home_gets_a_held_job_with_a_sentence(ce):
     try:
         (place / "job.sub").write_text(
             "universe = grid\ngrid_resource = batch jim\nexecutable = /bin/true\ntransfer_executable = false\n"
-            "output = out\nlog = log\nqueue\n"
+            "log = log\nqueue\n"
         )
         told = ce.run("runuser", "-u", name, "--", "condor_submit", "-terse", "job.sub", as_root=True, cwd=place)
         job = told.split()[0]
