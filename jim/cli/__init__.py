@@ -97,7 +97,16 @@ HEADS = {  # before these verbs, in `jim --help`
 }
 ALIASES = {"ls": "list"}  # what fingers type
 # What other programs call it, where no name of a verb is close.
-MEANT = {"ps": "status", "kill": "cancel", "stop": "cancel", "rm": "remove", "log": "logs", "run": "submit"}
+MEANT = {
+    "list": "status",
+    "ls": "status",
+    "ps": "status",
+    "kill": "cancel",
+    "stop": "cancel",
+    "rm": "remove",
+    "log": "logs",
+    "run": "submit",
+}
 NOT_YET = 6
 LONGEST_NAMES = 40  # of second words, in the line of usage
 EXIT_CODES = {
@@ -178,7 +187,9 @@ class Parser(argparse.ArgumentParser):
             where = f"{action.option_strings[-1].lstrip('-')} cannot be " if action.option_strings else "unknown word "
             # Of second words, those that the help names: others are there to be refused by name.
             known = [each.dest for each in getattr(action, "_choices_actions", ())] or action.choices
-            raise BadRequest(f"{where}{value!r}{nearest(str(value), known, f'{self.prog} --help')}")
+            meant = MEANT.get(str(value), "")
+            near = f"; did you mean {meant!r}?" if meant in known else nearest(str(value), known, f"{self.prog} --help")
+            raise BadRequest(f"{where}{value!r}{near}")
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """Return a formatter that knows the width: to ask for it, argparse would load three compressors."""

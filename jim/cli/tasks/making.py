@@ -37,11 +37,14 @@ def add_verbs(verbs: Any) -> None:
     create.add_argument(
         "words", metavar="FILE|HOLE=VALUE", nargs="*", help="the task file; or, with --model, values for its holes"
     )
+    create.add_argument("--dry-run", action="store_true", help=argparse.SUPPRESS)  # as others have; it is refused
     create.add_argument("--model", metavar="NAME", help="fill a model; `jim task models` lists them")
     add_json(create)
 
 
 def _create(arguments: argparse.Namespace) -> int:
+    if arguments.dry_run:
+        raise BadRequest("create has no --dry-run: `jim task check FILE` tells what it would do, and stores nothing")
     site = site_file.load()
     whose.refuse_root(managed=site.managed)
     file, holes = _asked(arguments, site)

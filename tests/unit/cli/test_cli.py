@@ -215,3 +215,9 @@ def test_what_other_programs_call_a_verb_leads_to_it(home):
     home.add()
     assert home.run("ls") == home.run("list")
     assert home.run("kill", "1") == (2, "", "jim: unknown verb 'kill'; did you mean 'cancel'?\n")
+
+
+def test_what_fingers_type_is_answered_with_the_word_that_there_is(home):
+    assert home.run("task", "list") == (2, "", "jim: unknown word 'list'; did you mean 'status'?\n")
+    code, _, err = home.run("task", "create", "x.toml", "--dry-run")
+    assert (code, "`jim task check FILE` tells what it would do" in err) == (2, True)
