@@ -15,7 +15,7 @@ from jim.model import Step, without_command
 from jim.reading import before
 from jim.reading.filters import Filters, add_filters, from_arguments
 from jim.reading.job.names import age, names_of, took
-from jim.reading.lists import GRID_JOBS, grid_jobs
+from jim.reading.lists import GRID_JOBS, grid_jobs, records
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     page = grid_jobs(view, asked, names=True) if asked.given else None
     jobs = page.rows[::-1] if page else _named(view, arguments.ids) or _all(view)  # the newest stands beside the prompt
     if arguments.json:
-        names = names_of(view, jobs)
-        say_json([view.record(job) | {"name": names.get(job.id, "")} for job in jobs])
+        say_json(records(view, jobs, names_of(view, jobs)))
         return 0
     folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs

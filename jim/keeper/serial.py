@@ -18,7 +18,6 @@ from typing import NamedTuple
 from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
-from jim.idealizer.health import work
 from jim.keeper.rejecting import Rejected
 from jim.model import DECIDE
 from jim.site.file import Site
@@ -163,7 +162,9 @@ class Hold:
         self.instance, self.instances = instances[0], frozenset(instances)
         self.places: dict[int, str] = {}  # directories of grid jobs that differ from their number
         self.away: dict[Path, float] = {}  # since when directories in it are away
-        self.written = work(clock)  # its health, for what submissions need there
+        from jim.idealizer.health import work  # it needs libraries: `jim site check` says if they are missing
+
+        self.written = work(clock)  # the health of what submissions need there
         self.rejected = Rejected()
         self._state, self._work = site.state, site.work
         self._nonce, self._wanted, self._tried = os.urandom(8).hex(), 0, 0

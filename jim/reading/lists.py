@@ -186,9 +186,9 @@ def _after(filters: Filters) -> tuple[str, int] | None:
     return (changed, int(number)) if text else None
 
 
-def records(view: View, jobs: Sequence[GridJob]) -> list[dict[str, Any]]:
-    """Return the record of each grid job."""
-    return [view.record(job) for job in jobs]
+def records(view: View, jobs: Sequence[GridJob], names: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Return the record of each grid job, with its name as far as whoever asks may see it."""
+    return [view.record(job) | {"name": names.get(job.id, "")} for job in jobs]
 
 
 def is_herd(job: GridJob) -> str:

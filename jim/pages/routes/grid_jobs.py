@@ -47,7 +47,8 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     if kind == "csv":
         return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page), following)
     if kind == "json":
-        return as_json({"jobs": lists.records(view, page.rows), "next": following or None, "shown_of": page.shown_of})
+        found = lists.records(view, page.rows, names_of(view, page.rows) if may_look else {})
+        return as_json({"jobs": found, "next": following or None, "shown_of": page.shown_of})
     types, owners = view.store.choices(MOST_CHOICES)
     tallies = view.store.tallies([job.id for job in page.rows])
     return pages.html(

@@ -56,7 +56,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
                 "batch_seen": view.seen(),
                 "trouble": health(view).trouble.words,
                 "counts": {state.value: count for state, count in lists.counted(counts)},
-                "in_trouble": lists.records(view, trouble),
+                "in_trouble": lists.records(view, trouble, _beside(view, trouble)["names"]),
                 "tasks": {**tasks._asdict(), "wanting": [each._asdict() for each in tasks.wanting]},
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
