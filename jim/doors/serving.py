@@ -103,13 +103,13 @@ class Interrupted(KeyboardInterrupt):
 @contextmanager
 def uninterrupted() -> Iterator[list[int]]:
     """Collect what Ctrl-C sends meanwhile."""
-    found: list[int] = []
+    interrupts: list[int] = []
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or not the main thread's matter
-        yield found
+        yield interrupts
         return
-    signal.signal(signal.SIGINT, lambda number, _: found.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     try:
-        yield found
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

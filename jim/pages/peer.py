@@ -11,8 +11,8 @@ from pathlib import Path
 ORPHAN = 0  # the inode of a socket that no process has open
 # What sock_diag(7) calls these.
 SOCK_DIAG, BY_FAMILY, REQUEST, ANY_STATE, NO_COOKIE = 4, 20, 1, 0xFFFFFFFF, 0xFFFFFFFF
-HEADER, ASKED, ENDS, TOLD = "=IHHII", "=BBBBI", "!HH16s16s", "=IIIII"
-BEFORE_TOLD = 16 + 4 + 48  # octets: the header, four small fields, the two ends
+HEADER, QUESTION, ENDS, ANSWER = "=IHHII", "=BBBBI", "!HH16s16s", "=IIIII"
+BEFORE_ANSWER = 16 + 4 + 48  # octets: the header, four small fields, the two ends
 Address = tuple[str, int]
 
 
@@ -29,15 +29,15 @@ def _asked(local: Address, remote: Address) -> int | None:
     """Ask the kernel for this one socket: among very many connections, its tables take a tenth of a second to read."""
     ends = [ipaddress.ip_address(address).packed for address, _ in (local, remote)]
     family = socket.AF_INET if {*map(len, ends)} == {4} else socket.AF_INET6
-    asked = struct.pack(ASKED, family, socket.IPPROTO_TCP, 0, 0, ANY_STATE)
-    asked += struct.pack(ENDS, local[1], remote[1], *ends) + struct.pack("=III", 0, NO_COOKIE, NO_COOKIE)
-    header = struct.pack(HEADER, struct.calcsize(HEADER) + len(asked), BY_FAMILY, REQUEST, 1, 0)
+    question = struct.pack(QUESTION, family, socket.IPPROTO_TCP, 0, 0, ANY_STATE)
+    question += struct.pack(ENDS, local[1], remote[1], *ends) + struct.pack("=III", 0, NO_COOKIE, NO_COOKIE)
+    header = struct.pack(HEADER, struct.calcsize(HEADER) + len(question), BY_FAMILY, REQUEST, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, SOCK_DIAG) as kernel:
-        kernel.send(header + asked)
+        kernel.send(header + question)
         answer = kernel.recv(4096)
     if struct.unpack_from(HEADER, answer)[1] != BY_FAMILY:
         raise OSError("no such socket, or no answer")
-    *_, uid, inode = struct.unpack_from(TOLD, answer, BEFORE_TOLD)
+    *_, uid, inode = struct.unpack_from(ANSWER, answer, BEFORE_ANSWER)
     return None if inode == ORPHAN else int(uid)
 
 
