@@ -1,6 +1,7 @@
 """The wrapper under every shell: what becomes of an attempt whose wrapper, toucher or payload is killed or stopped."""
 
 import contextlib
+import fcntl
 import os
 import shlex
 import shutil
@@ -436,15 +437,36 @@ def test_a_wrapper_killed_while_it_reads_of_its_toucher_has_one(place: Site) -> 
     process = start(place, *PAYLOADS["in a session of its own"])
     _, _, second = stay_in_group(place, process)
     (told,) = place.here.glob("toucher.1.*")
-    told.unlink()
-    os.mkfifo(told)  # reading this takes until somebody writes
-    os.kill(second, signal.SIGSTOP)
-    until(lambda: place.file("log.1").count("another toucher") == 2)
-    process.kill()
-    process.wait(10)
+    with slow_to_open(told):
+        os.kill(second, signal.SIGSTOP)
+        until(lambda: place.file("log.1").count("another toucher") == 2)
+        process.kill()
+        process.wait(10)
     os.kill(second, signal.SIGCONT)
     until((place.here / "gone.1").exists)
     assert not left(place)
+
+
+@contextlib.contextmanager
+def slow_to_open(file: Path) -> Iterator[None]:
+    """As with a slow file server: whoever opens the file waits. Whoever only asks for its kind is answered at once."""
+    with file.open("r+") as held:
+        fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGWINCH)  # the kernel's word that somebody waits, which nobody needs
+        fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        yield
+
+
+def test_a_fifo_in_place_of_the_toucher_s_word_holds_nobody_up(place: Site) -> None:
+    process = start(place, *sh(": >up; until [ -e go ]; do sleep 0.1; done"))
+    first, (told,) = toucher_of(place), place.here.glob("toucher.1.*")
+    told.unlink()
+    os.mkfifo(told)
+    os.kill(first, signal.SIGKILL)
+    wait_for_touches(place.here / "claim.1", 4)
+    (place.here / "run.1" / "go").touch()
+    assert process.wait(10) == 0
+    assert place.record()["code"] == "0"
+    until(lambda: not ours(place))
 
 
 def test_a_toucher_leaves_the_group_once_the_file_server_is_back(place: Site) -> None:
