@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from jim.errors import Away, Busy, Damaged, DiskFull, JimError, LogLost, NotStorable, StoreError, TooLong
 from jim.files import apart, beside, set_apart
+from jim.guide import guide
 
 AT_ONCE = 1_000  # rows
 STATEMENTS = 1_000  # that SQLite keeps ready: a keeper has more than the usual 128, and made them anew again and again
@@ -49,7 +50,7 @@ WORDS: dict[type[StoreError], str] = {
         "account may write there"
     ),
     Damaged: "{file} is damaged ({said}): end its keeper, and move the whole state directory away "
-    "(docs/operating.md, Troubleshooting)",
+    f"({guide('operating.md')}, Troubleshooting)",
     NotStorable: "{file} cannot hold a submitted value ({said})",
     LogLost: "another program has removed or replaced {said}, which this keeper had open. It stores nothing more, and "
     "leaves {file} as it is; the next keeper goes on with what is there, and a door or poll starts that by itself. End "

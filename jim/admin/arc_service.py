@@ -16,6 +16,7 @@ from jim.command import run
 from jim.doors.arc.request import RUNTIMES, runtime_of
 from jim.errors import BadSite, JimError
 from jim.files import replace_durably
+from jim.guide import guide
 from jim.handlers.base import COMMON
 from jim.model import Answer
 from jim.site.file import Site
@@ -212,7 +213,7 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding(ABSENT, FAILED, str(error), "see docs/arc.md")
+        yield Finding(ABSENT, FAILED, str(error), f"see {guide('arc.md')}")
         return
     yield _running(where)
     wrong = [each for each in VERBS if _text(where.script(each)) != script(each)]

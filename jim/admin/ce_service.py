@@ -17,6 +17,7 @@ from jim.command import run
 from jim.doors.condor.tending import forgotten
 from jim.errors import BadSite
 from jim.files import replace_durably
+from jim.guide import guide
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 
@@ -188,7 +189,7 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding(ABSENT, FAILED, str(error), "see docs/htcondor-ce.md")
+        yield Finding(ABSENT, FAILED, str(error), f"see {guide('htcondor-ce.md')}")
         return
     wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each, where.spool)]
     yield expected("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)

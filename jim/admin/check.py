@@ -21,6 +21,7 @@ from jim.doors import untaken
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
+from jim.guide import guide
 from jim.keeper.serial import told
 from jim.model import Job
 from jim.reading.quantities import how_many
@@ -48,7 +49,7 @@ def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Find
     try:
         site = site_file.load()
     except JimError as error:
-        yield Finding("site file", FAILED, str(error), "correct the file; docs/settings.md lists every setting")
+        yield Finding("site file", FAILED, str(error), f"correct the file; {guide('settings.md')} lists every setting")
         return
     yield Finding("site file", OK, f"{site.file} is valid" if site.file else "no site file; all settings are defaults")
     of_root = site.managed and os.geteuid() == ROOT

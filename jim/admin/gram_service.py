@@ -17,6 +17,7 @@ from jim.doors.gram.day_files import A_DAY, make_days
 from jim.doors.gram.request import CANNOT, EVENTS_OPTION, GRAM_OWN, JOB_TYPE, USUAL_JOB_TYPE
 from jim.errors import BadSite
 from jim.files import replace_durably
+from jim.guide import guide
 from jim.handlers.base import COMMON
 from jim.request.gram_names import GRAM_NAMES
 from jim.request.languages import plain
@@ -181,7 +182,7 @@ def findings(root: Path = Path("/")) -> Iterator[Finding]:
         "packages",
         (root / SCRIPT).exists(),
         "GRAM's job manager is installed",
-        "install the packages that docs/gram.md names",
+        f"install the packages that {guide('gram.md')} names",
     )
     leads = os.path.realpath(root / PERL) == os.path.realpath(ADAPTER)
     yield expected("Perl module", leads, f"{root / PERL} leads to {ADAPTER}", again)

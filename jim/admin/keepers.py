@@ -10,6 +10,7 @@ from pathlib import Path
 from jim.admin.finding import OK, WARNING, Finding
 from jim.clock import Clock
 from jim.errors import UnknownJob
+from jim.guide import guide
 from jim.site.file import Site
 from jim.site.lock import heart_beats, holder
 from jim.statusdb import open_store
@@ -64,7 +65,7 @@ def arranged(site: Site, root: Path) -> Finding:
                 return _by_cron(file, root)
     if not site.managed:
         return Finding("", OK, "nothing is arranged; submissions and polls start the keeper")
-    todo = "enable the timer jim-keepers.timer, or install the cron file jim-keepers: docs/installing.md"
+    todo = f"enable the timer jim-keepers.timer, or install the cron file jim-keepers: {guide('installing.md')}"
     return Finding("", WARNING, "nothing is arranged: after a reboot grid jobs wait until someone polls", todo)
 
 

@@ -11,11 +11,12 @@ from typing import IO
 from jim.cli.text import put, say, warn
 from jim.doors import inbox
 from jim.errors import BadRequest
+from jim.guide import guide
 from jim.reading.view import View, look
 
 XPATH = (
     "print only the results of this expression, one a line; names have the prefix jim: "
-    "//jim:local_job[@state='failed']/@n (docs/xpath.md has examples)"
+    f"//jim:local_job[@state='failed']/@n ({guide('xpath.md')} has examples)"
 )
 EXPLAIN = "print how JIM would answer the expression, over how many documents, and what in it can never match"
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from jim.clock import Clock
 from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
+from jim.guide import guide
 from jim.keeper.rejecting import Rejected
 from jim.model import DECIDE
 from jim.site.file import Site
@@ -30,7 +31,7 @@ LONGEST = 100_000  # bytes of these files: each restore adds one instance to a l
 CHOICE = (
     f"{DECIDE}; requests are taken in, and wait. If the state directory comes from a "
     "backup or a snapshot, or is a copy: end the keeper of the other one, if any, then run `jim site restored`. If it "
-    "was only moved, and nothing uses the old one: run `jim site moved`. docs/operating.md, Restored or moved"
+    f"was only moved, and nothing uses the old one: run `jim site moved`. {guide('operating.md')}, Restored or moved"
 )
 
 

@@ -12,6 +12,7 @@ from jim.admin.trial import asking, glitch, levels
 from jim.admin.trial.leftovers import Lock, sweep
 from jim.admin.trial.trial_site import TrialSite
 from jim.errors import BadSite, JimError
+from jim.guide import guide
 from jim.plugins import foreign
 from jim.site import whose
 from jim.site.file import Site, make_state
@@ -108,7 +109,9 @@ def _tried(
         with TrialSite(_with(site, level.settings), heed, waits=waits) as trial:
             yield from level.test(trial)
     except BadSite as error:
-        yield Finding(name, FAILED, str(error), "correct this in the site file; docs/settings.md lists every setting")
+        yield Finding(
+            name, FAILED, str(error), f"correct this in the site file; {guide('settings.md')} lists every setting"
+        )
     except (JimError, OSError) as error:
         yield Finding(name, UNKNOWN, str(error))
     if trial:

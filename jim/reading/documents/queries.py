@@ -13,6 +13,7 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from jim.errors import BadRequest, JimError
+from jim.guide import guide
 from jim.reading.documents.xml_documents import LARGEST_WHOLE, Of, TooLarge, grid_jobs_of, tasks_of, unnamed, written
 from jim.reading.view import View
 from jim.statusdb.asked import Query
@@ -32,7 +33,7 @@ TRANSLATED, WHOLE = "translated", "whole"
 HINT = (
     "JIM reads at most 100 MB of XML whole. Name fewer grid jobs, or write an expression that JIM translates: paths "
     "over jim:grid_job, jim:local_job, jim:attempt, jim:detail/jim:phase, jim:task and what it holds, to an attribute "
-    "or a count (docs/xpath.md)"
+    f"or a count ({guide('xpath.md')})"
 )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from jim.errors import BadRequest, JimError
+from jim.guide import guide
 
 CPU_SECONDS, WALL_SECONDS = 10, 20
 MEMORY_BYTES = 1024**3
@@ -54,7 +55,7 @@ def xpath(document: IO[bytes], expression: str, out: IO[bytes], most: Most = ALL
     limits = (
         f"it needs more than {CPU_SECONDS} s of CPU time, {WALL_SECONDS} s or {MEMORY_BYTES >> 20:,} MiB of memory, or "
         f"its result has more than {ANSWER_BYTES >> 20} MiB. Name fewer grid jobs, or write an expression that JIM "
-        "translates (docs/xpath.md)"
+        f"translates ({guide('xpath.md')})"
     )
     raise BadRequest(said[0]) if said else JimError(f"JIM stopped XPath {expression[:200]!r}: {limits}")
 
