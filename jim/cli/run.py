@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Hand in the program, follow it to its end, print what it has printed, and exit as it did."""
     request = _request(arguments)
     warn(_not_executable(arguments.program))
+    warn(_not_taken(arguments.program))
     warn(_not_sent([*arguments.arguments, *(arguments.each or "").split()], request.get("inputs", ())))
     number = _handed_in(request)
     print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
@@ -109,6 +110,12 @@ def _not_executable(program: str) -> Iterator[str]:
     """Tell of a program by its whole path that may not be executed here: worker nodes may have another one there."""
     if program.startswith("/") and is_regular(Path(program)) and not os.access(program, os.X_OK):
         yield f"{program} cannot be executed here; `chmod +x` allows it"
+
+
+def _not_taken(program: str) -> Iterator[str]:
+    """Tell of a file here that has the name of a program on PATH."""
+    if "/" not in program and is_on_path(program) and is_regular(Path(program)):
+        yield f"the {program} on PATH runs; `jim run ./{quote(program)} …` sends the one here along"
 
 
 def _not_sent(words: Sequence[str], inputs: Sequence[str]) -> Iterator[str]:

@@ -117,6 +117,14 @@ def test_a_program_by_its_whole_path_that_may_not_be_executed_here_is_told_of(ho
     assert [each["executable"] for each in handed_in] == [str(script)] * 2
 
 
+def test_a_file_here_that_has_the_name_of_a_program_on_path_is_told_of(home, script, handed_in):
+    script.with_name("date").write_text("#!/bin/sh\n")
+    told = home.run("run", "date")[2]
+    assert "jim: warning: the date on PATH runs; `jim run ./date …` sends the one here along\n" in told
+    assert "on PATH" not in home.run("run", "true")[2] + home.run("run", "./date")[2]
+    assert [each["executable"] for each in handed_in] == ["date", "true", "./date"]
+
+
 def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):
     def follow(*_):
         raise KeyboardInterrupt
