@@ -19,7 +19,6 @@ from jim.adapters.base import COUNT, LICENCES, TERMS, DeclaredAdapter, by_id, op
 from jim.adapters.listings.qstat import HEAD, Facts, from_json, from_text
 from jim.adapters.messages import pbs as messages
 from jim.errors import Unclear
-from jim.guide import guide
 from jim.model import Answer, Batch, Ids, Listing, Observation, Resources, State
 
 STATES = {
@@ -48,7 +47,7 @@ REASONS = {
     -29: "wall time limit",
 }
 SIGNALS_ABOVE = 256  # a higher exit status is a signal
-NOT_JSON = f"if this goes on, `qstat -f -w` in [batch.commands] asks for text instead, see {guide('adapters.md')}"
+NOT_JSON = "if this goes on, `qstat -f -w` in [batch.commands] asks for text instead"
 JSON = ("-F", "json")
 ID, INDEX = re.compile(r"[0-9]+(?:\[([0-9]+)\])?(?:\..+)?"), re.compile(r"\[[0-9]+\]")
 COMMANDS: dict[str, tuple[str, ...]] = {

@@ -128,7 +128,7 @@ def _report(scale: Scale, numbers: Sequence[int], *kinds: str) -> None:
         file.with_name(f".{file.name}").rename(file)
     scale.until(lambda: not any(file.exists() for file in made), 0.01)
     with closing(scale.reader()) as store:
-        scale.until(lambda: not next(store.completing(), None), 0.01)
+        scale.until(lambda: not next(store.seen.completing(), None), 0.01)
 
 
 def _bytes(scale: Scale) -> int:

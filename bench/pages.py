@@ -76,7 +76,7 @@ def _submission(store: Store, number: int, k: int, numbers: range, bad: int) -> 
         record = f"jim-exit 1\nmark {mark}\nindex {idx}\nhost {host}\n{times}\ncode {code}\n"
         verdict = "failed" if code else "completed"
         store.set_attempt(number, k, idx, host=host, started=started, record=record, verdict=verdict, reason=_why(code))
-        store.publish(number, n, "events", PHASE.format(n % 250 if code else 250))
+        store.publications.publish(number, n, "events", PHASE.format(n % 250 if code else 250))
     for state, those in ((State.FAILED, sorted(failed)), (State.COMPLETED, sorted(set(numbers) - failed))):
         if those:
             why = _why(139 if state is State.FAILED else 0)

@@ -91,4 +91,4 @@ def _poll(place: Place, command: tuple[str, ...]) -> float:
 
 
 def _waiting(store: Store) -> int:
-    return sum(store.task_counts(each.id, "pieces").get(PieceState.WAITING, 0) for each in store.tasks())
+    return sum(store.tasks.counts(each.id, "pieces").get(PieceState.WAITING, 0) for each in store.tasks.all())

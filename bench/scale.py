@@ -328,7 +328,7 @@ def begun(count: int) -> Iterator[Figure]:
         pid = _spawned(command)
         first, cpu = scale.until(beat.exists, 0.005), Cpu.of(pid).own
         with closing(scale.reader()) as store:
-            scale.until(lambda: store.known_as("new") == number, 0.005)
+            scale.until(lambda: store.numbers.of_key("new") == number, 0.005)
         taken = time.perf_counter() - moment
         time.sleep(10.0)
         ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
@@ -378,7 +378,7 @@ def _store_finished(scale: Scale, count: int) -> None:
     with closing(open_store(scale.site.state, Clock(), write=True)) as store, store.transaction():
         store.add_grid_job(1, "1", "me", now, REQUEST)
         store.set_grid_job(1, step=Step.FINISHED, outcome="completed", place="1")
-        store.are_answered([1])
+        store.answers.are_written([1])
         db: Any = store
         names = ", ".join(column for _, column, *_ in db.db.execute("PRAGMA table_info(grid_job)"))
         others = names.replace("id, key", "value, 'k' || value").replace(", place", ", value")

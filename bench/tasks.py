@@ -79,8 +79,8 @@ class Bench:
         if left:
             wishes.take(self.keeper, json.loads(left.read_text()), Recoveries())
             left.unlink()
-        for task in self.store.tasks():
-            self.store.set_task(task.id, state=TaskState.RUNNING)
+        for task in self.store.tasks.all():
+            self.store.tasks.change(task.id, state=TaskState.RUNNING)
 
     def until(self, true: Callable[[], bool]) -> float:
         """Make the moves of tasks until something holds; return how long that took."""
@@ -131,7 +131,7 @@ def _arrival(files: int) -> Iterator[Figure]:
         source = f'{{ directory = "{place}", stable_seconds = 1, every_seconds = 1, group = "run(\\\\d+)_" }}'
         bench.start(text_of("t", source, 'split = { when = "closed" }'))
         before = _memory(anew=True)
-        took = bench.until(lambda: bench.store.task_counts(1, "items").get(ItemState.AVAILABLE) == files)
+        took = bench.until(lambda: bench.store.tasks.counts(1, "items").get(ItemState.AVAILABLE) == files)
         more, longest = _memory() - before, bench.longest
         note = "from the start of the task; 1 s of it is for coming to rest"
         yield Figure(f"{files:,} files appear: all available", took, "s", 20, note)
@@ -146,13 +146,13 @@ def _looks(store: Store, place: Path, files: int) -> Iterator[Figure]:
     memory, device = Memory(), identity(place, "", "it")
 
     def look() -> Found | None:
-        return directory.look(told, memory, store.known_items(1), device, Clock().boot())
+        return directory.look(told, memory, store.pools.known_items(1), device, Clock().boot())
 
     times = [_seconds(look) for _ in range(3)]
     yield Figure("  a look with nothing new, in a worker", median(times), "s", 3)
-    numbers = [each.id for each in store.known_items(1)]
+    numbers = [each.id for each in store.pools.known_items(1)]
     for first in range(0, files, STORED_AT_ONCE):
-        store.move_items(1, numbers[first : first + STORED_AT_ONCE], ItemState.COMPLETED)
+        store.pools.move_items(1, numbers[first : first + STORED_AT_ONCE], ItemState.COMPLETED)
     memory = Memory(mtimes=(place.stat().st_mtime_ns, place.stat().st_mtime_ns), listed=Clock().boot())
     if look() is not None:
         raise RuntimeError("a directory that is at rest was listed")
@@ -179,15 +179,15 @@ def _planned(bench: Bench, pieces: int) -> None:
     file.write_text("".join(f"/data/{n:07}\n" for n in range(10 * pieces)) + "closed\n")
     more = "split = { parameters = { files_per_job = 10 } }\nrelease = { at_once = 0 }"
     bench.start(text_of("t", f'{{ list = "{file}", every_seconds = 3600 }}', more))
-    bench.until(lambda: bench.store.task_counts(1, "pieces").get(PieceState.READY) == pieces)
+    bench.until(lambda: bench.store.tasks.counts(1, "pieces").get(PieceState.READY) == pieces)
 
 
 def _release(bench: Bench) -> float:
     """Let all pieces be released in one wave; return how long that takes."""
-    (task,) = bench.store.tasks()
+    (task,) = bench.store.tasks.all()
     most = dict.fromkeys(("at_once", "queued", "first"), 100000)
-    bench.store.set_task(task.id, throttle={**task.throttle, **most})
-    return bench.until(lambda: bool(bench.store.waves(1, WaveState.HANDED_IN)))
+    bench.store.tasks.change(task.id, throttle={**task.throttle, **most})
+    return bench.until(lambda: bool(bench.store.waves.all(1, WaveState.HANDED_IN)))
 
 
 def _wave(pieces: int) -> Iterator[Figure]:
@@ -195,7 +195,7 @@ def _wave(pieces: int) -> Iterator[Figure]:
     with _bench() as bench:
         _planned(bench, pieces)
         took = _release(bench)
-        (wave,) = bench.store.waves(1)
+        (wave,) = bench.store.waves.all(1)
         yield Figure(f"a wave of {wave.size:,} pieces, from ready to inbox", took, "s", 0.5)
         yield Figure("  longest hold of the loop", bench.longest, "s")
 
@@ -205,7 +205,7 @@ def _ends(pieces: int) -> Iterator[Figure]:
     with _bench() as bench:
         _planned(bench, pieces)
         _release(bench)
-        (wave,) = bench.store.waves(1)
+        (wave,) = bench.store.waves.all(1)
         store, every = bench.store, list(range(wave.size))
         store.add_grid_job(wave.grid, "k", "bench", store.clock.utc(), {"job_type": "executable"})
         store.add_pieces(wave.grid, 0, (Piece() for _ in every))
@@ -216,8 +216,8 @@ def _ends(pieces: int) -> Iterator[Figure]:
         for was, now in pairwise(states):
             store.change([Change(wave.grid, 1, was, now, Witness.EXIT_RECORD, every)])
         took = _seconds(lambda: follow(bench.keeper))
-        if store.task_counts(1, "pieces") != {PieceState.COMPLETED: wave.size}:
-            raise RuntimeError(f"followed as {store.task_counts(1, 'pieces')}")
+        if store.tasks.counts(1, "pieces") != {PieceState.COMPLETED: wave.size}:
+            raise RuntimeError(f"followed as {store.tasks.counts(1, 'pieces')}")
         yield Figure(f"{wave.size:,} ended pieces of 10 items followed", took, "s", 0.5)
 
 
@@ -237,9 +237,9 @@ def _make_idle(place: Place, running: int, finished: int = 0) -> None:
             _add_task(store, f"t{n}", SourceSpec("list", list=f"{place.directory}/empty", every_seconds=30))
         for first in range(0, finished, STORED_AT_ONCE):
             upto = min(first + STORED_AT_ONCE, finished)
-            store.add_items(1, [NewItem(f"/d/{n:07}") for n in range(first, upto)], ItemState.COMPLETED)
-        for each in store.groups(1):
-            store.set_group(1, each.grp, dirty=0)
+            store.pools.add_items(1, [NewItem(f"/d/{n:07}") for n in range(first, upto)], ItemState.COMPLETED)
+        for each in store.pools.groups(1):
+            store.pools.set_group(1, each.grp, dirty=0)
     (place.directory / "empty").write_text("")
     make_state(site)
 
@@ -252,10 +252,10 @@ def _add_task(store: Store, name: str, source: SourceSpec) -> None:
     from jim.tasks.file import reading as task_file
 
     (spec,) = task_file.read(file, Site(store.file.parent))
-    number = store.add_task(
+    number = store.tasks.add(
         name, name, "bench", spec._replace(sources=(source,)), name, {"at_once": 10, "queued": 10, "first": 5}, "bench"
     )
-    store.set_task(number, state=TaskState.RUNNING)
+    store.tasks.change(number, state=TaskState.RUNNING)
 
 
 def _cpu_of_idle(place: Place, seconds: float) -> float:
@@ -283,7 +283,7 @@ def million(items: int, running: int, seconds: float) -> Iterator[Figure]:
         _make_idle(place, running, items)
         view = View(Site(place.state), open_store(place.state, Clock()), Clock())
         with closing(view.store):
-            times = [_seconds(lambda: reading.seen(view, view.store.tasks())) for _ in range(5)]
+            times = [_seconds(lambda: reading.seen(view, view.store.tasks.all())) for _ in range(5)]
         many = _cpu_of_idle(place, seconds)
     yield Figure(f"jim task status, {items:,} items", median(times) * 1000, "ms", 150, f"{running} tasks, from tallies")
     note = f"{many * 1000:.2f} ms/s ÷ {few * 1000:.2f} ms/s"

@@ -104,7 +104,7 @@ def restored(site: Site) -> Iterator[str]:
         replace_durably(site.work / INSTANCE, content)
         Hold(site, names, store.clock).take(store, serials(site, store), home(site))
         yield from _take_up_all(site, store)
-        store.answer_anew(store.answered())
+        store.answers.write_anew(store.answers.written())
         jobs = {job.id for job in store.grid_jobs()}
         again = hand_in_again(site.state, jobs, site.site.handlers)
         if again:
@@ -162,9 +162,9 @@ def _key_of(place: Path) -> str:
 def _pause_tasks(store: Store, keys: Iterable[str]) -> Iterator[str]:
     """Pause the tasks of which waves were handed in that nobody knows any more: they would do the same work twice."""
     waves = {found[1] for found in map(OF_WAVE.fullmatch, keys) if found}
-    for task in store.tasks():
+    for task in store.tasks.all():
         if task.nonce in waves and task.state not in OVER:
-            store.set_task(task.id, state=TaskState.PAUSED, outcome="", reason=OLDER)
+            store.tasks.change(task.id, state=TaskState.PAUSED, outcome="", reason=OLDER)
             yield f"task {task.name} is paused: {OLDER}; only `jim task cancel {task.name}` is possible"
 
 

@@ -102,7 +102,7 @@ def _write(site: Site, made: Path) -> tuple[dict[str, str], int]:
         with closing(open_store(site.state, Clock())) as store:
             store.copy_to(copy)
         with closing(open_store(made.parent, Clock())) as store:
-            count = len(store.grid_job_numbers())
+            count = len(store.numbers.all())
         copy.chmod(0o600)
         sums.add(tar, copy, copy.name)
         copy.unlink()
@@ -135,7 +135,7 @@ def _verify(made: Path, sums: dict[str, str], count: int) -> None:
             raise _not_the_same(f"{name} {what}")
     with closing(open_store(made.parent, Clock())) as store:
         store.look_for_damage(math.inf)
-        if len(store.grid_job_numbers()) != count:
+        if len(store.numbers.all()) != count:
             raise _not_the_same("grid jobs are missing")
 
 

@@ -35,7 +35,7 @@ def until_taken(state: Path, files: Sequence[Path]) -> None:
 
 def last_line(store: Store, grid: int) -> int:
     """Return the number of the last line in the journal of a grid job; 0: there is none yet."""
-    return max((each.seq for each in store.journal(grid, last=1)), default=0)
+    return max((each.seq for each in store.journals.of(grid, last=1)), default=0)
 
 
 def what_became(store: Store, grid: int, verb: str, above: int) -> tuple[bool, str]:
@@ -44,17 +44,17 @@ def what_became(store: Store, grid: int, verb: str, above: int) -> tuple[bool, s
         store.grid_job(grid)
     except UnknownJob:
         return True, "it is removed"
-    lines = [each for each in store.journal(grid) if each.seq > above]
+    lines = [each for each in store.journals.of(grid) if each.seq > above]
     return _read(((each.now, each.reason) for each in lines), verb)
 
 
 def what_became_of_task(store: Store, name: str, verb: str, above: int) -> tuple[bool, str]:
     """Tell the same of a wish for a task."""
     try:
-        task = store.task_named(name)
+        task = store.tasks.named(name)
     except UnknownJob:
         return True, "it is forgotten"
-    lines = [each for each in store.task_journal(task.id) if each.seq > above]
+    lines = [each for each in store.tasks.journal(task.id) if each.seq > above]
     return _read(((each.what, each.reason) for each in lines), verb)
 
 

@@ -57,13 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(site: Site) -> dict[str, int]:
     with closing(open_store(site.state, Clock())) as store:
-        return store.wrong()
+        return store.derived.wrong()
 
 
 def _repair(site: Site) -> dict[str, int]:
     with alone(site.state), closing(open_store(site.state, Clock(), write=True)) as store:
-        store.make_anew()
-        left = store.wrong()
+        store.derived.make_anew()
+        left = store.derived.wrong()
     wake(site.state)
     return left
 

@@ -89,9 +89,9 @@ def _start_own() -> int:
     kept, finished = view.site.keep.seconds, view.store.grid_jobs(Step.FINISHED)
     untold = any(_is_untold(view.site, name) for name in {"", *(job.door for job in finished)})
     old = any(view.age(job.updated) > kept(test=job.is_test) for job in finished)
-    tasks = view.store.tasks(*LIVE_TASKS)
+    tasks = view.store.tasks.all(*LIVE_TASKS)
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished{_going_on(tasks)}"
-    if not (unfinished or wishes or untold or old or tasks or view.store.unplaced()):
+    if not (unfinished or wishes or untold or old or tasks or view.store.at_doors.any_unplaced()):
         say(f"{name}: nothing to do")
     elif runs(view.site.state):
         say(f"{name}: a keeper runs, {left}")
@@ -121,7 +121,7 @@ def _list_own(site: Site) -> int:
     """Print in one line whether the own keeper runs, and how much is unfinished."""
     view = look(site)
     unfinished = len(view.unfinished())
-    tasks = _going_on(view.store.tasks(*LIVE_TASKS))
+    tasks = _going_on(view.store.tasks.all(*LIVE_TASKS))
     left = f"{how_many(unfinished, 'grid job')} {'is' if unfinished == 1 else 'are'} unfinished{tasks}"
     keeper = view.heart().words if holder(view.site.state) else "no keeper runs"
     say(f"{account()}: {keeper}; {left}; {view.site.state}")

@@ -94,7 +94,7 @@ def _show(view: View, job: GridJob, wanted: Wanted) -> None:
         _show_members(view, _counting(chosen(view, job, wanted), shown))
         _say_rest(view, job, wanted, shown)
     _show_submissions(view, job)
-    _show_journal(view.store.own_journal(job.id, SHOWN))
+    _show_journal(view.store.journals.of_itself(job.id, SHOWN))
 
 
 def _counting(members: Iterable[LocalJob], shown: Counter[State]) -> Iterator[LocalJob]:
@@ -117,7 +117,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
     yield "key", plain(job.key)
     yield "came from", job.came_from
     yield "led to", ", ".join(str(each.id) for each in led_to(view, job))
-    sender = view.store.sender(job.id)
+    sender = view.store.senders.of(job.id)
     yield "sent by", plain(sender.words) if sender.dn else ""
     yield "VO", plain(f"{sender.vo}, {sender.fqans[0]} (claimed by the proxy)") if sender.vo else ""
     yield "contact", plain(sender.contact)
@@ -142,7 +142,7 @@ def _facts(view: View, job: GridJob) -> Iterator[tuple[str, object]]:
 
 def _sender(view: View, job: GridJob) -> dict[str, Any]:
     """Return who sent a grid job. Only this verb has that: pages are shown to others, too."""
-    sender = view.store.sender(job.id)
+    sender = view.store.senders.of(job.id)
     told: dict[str, Any] = {"dn": sender.dn, "vo": sender.vo, "fqans": list(sender.fqans), "contact": sender.contact}
     told["claimed"] = bool(sender.dn) and not sender.known
     return {"sender": told} if any(told.values()) else {}
@@ -204,7 +204,7 @@ def _show_local(view: View, job: GridJob, local: LocalJob) -> None:
         say()
         head = ("attempt", "submission", "host", "started", "ended", "CPU s", "memory", "exit", "verdict", "reason")
         table(head, (_attempt_row(view, each) for each in attempts))
-    _show_journal(view.store.journal(job.id, local.n))
+    _show_journal(view.store.journals.of(job.id, local.n))
 
 
 def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[str, object]]:
@@ -226,7 +226,7 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
     yield "recovery", plain(" ".join(local.recovery))
     for phase in phases(view, job, local.n):
         yield "phase", plain(phase.words())
-    lost = view.store.refused(job.id, local.n)
+    lost = view.store.publications.refused(job.id, local.n)
     yield "published", counted((word, count) for word, count in lost._asdict().items() if count)
 
 

@@ -137,7 +137,7 @@ def _unknown(site: Site, orders: Sequence[Order]) -> list[str]:
     with suppress(JimError):  # the order holds, even if the status DB cannot be read just now
         view = look()
         with closing(view.store):
-            seen = {each.host for each in view.store.host_totals()}
+            seen = {each.host for each in view.store.hosts.totals()}
         named = orders_of(orders, seen)
         return sorted({*named.avoid, *named.trust} - seen) if seen else []
     return []

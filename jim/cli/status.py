@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json(records(view, jobs, names_of(view, jobs)))
         return 0
-    folded = [] if arguments.waves or arguments.ids or page else view.store.tasks()
+    folded = [] if arguments.waves or arguments.ids or page else view.store.tasks.all()
     jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
         names = {grid: plain(name) for grid, name in names_of(view, jobs).items()}
@@ -79,7 +79,7 @@ def _first_step(site: Site) -> str:
 
 def _no_match(view: View, asked: Filters) -> str:
     """Say that no grid job fits, and which job type no grid job has: it may be a typing error."""
-    types, _ = view.store.choices(MOST_TYPES)
+    types, _ = view.store.seen.choices(MOST_TYPES)
     odd = next((each for each in asked.of("type") if each not in types), "")
     return f"no grid job fits: there is none of type {odd!r}{nearest(odd, types)}" if odd else "no grid job fits"
 

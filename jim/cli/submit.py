@@ -186,7 +186,7 @@ def _learned(handler: Handler, checked: dict[str, Any], size: Size, site: Site) 
 
     used: Sequence[Used] = ()
     with suppress(JimError):
-        used = look().store.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
+        used = look().store.completed.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
     found = with_learned(handler, Resolved(checked, size, ""), site, used)
     return handler, {**found.request}, found.size
 

@@ -138,4 +138,4 @@ def _has_been_cancelled(state: Path, number: int) -> bool:
     if not is_there(state):
         return False
     with closing(open_store(state, Clock())) as store:
-        return store.is_made() and store.at_door(number).cancelled
+        return store.is_made() and store.at_doors.of(number).cancelled

@@ -26,4 +26,4 @@ def used(state: Path, work: Path) -> Iterator[int]:
     if is_there(state):
         # A damaged store knows nothing any more. One that cannot be read just now may: then there is no number yet.
         with suppress(Damaged), closing(open_store(state, Clock())) as store:
-            yield store.highest_number()
+            yield store.numbers.highest()

@@ -72,6 +72,6 @@ def _stored(site: Site, sender: str) -> set[int]:
         return set()
     try:
         with closing(open_store(site.state, Clock())) as store:
-            return store.unfinished_of(sender) if store.is_made() else set()
+            return store.senders.unfinished_of(sender) if store.is_made() else set()
     except StoreError:  # the request waits in the inbox until the store can be read
         return set()

@@ -34,7 +34,7 @@ def follow_clock(keeper: Keeper) -> None:
     jump = keeper.clock.ahead() - keeper.clock.followed
     if abs(jump) > JUMP_SECONDS:
         _count_anew(keeper.store, keeper.clock, jump)
-        keeper.looks.add(keeper.store.left())
+        keeper.looks.add(keeper.store.answers.owed())
         log.warning("the clock has jumped by %+.0f s: all delayed tries are due now", jump)
 
 

@@ -77,7 +77,7 @@ class Rounds:
         if sum(of_one for of_one, _ in _groups(moves)) > 1:
             raise ValueError("the moves about grid jobs must stand together in moves()")
         write_anew(keeper)
-        keeper.looks.add(keeper.store.left())  # at the start; later only changed and due grid jobs
+        keeper.looks.add(keeper.store.answers.owed())  # at the start; later only changed and due grid jobs
 
     def round(self) -> None:
         """Run every move once: for the site, or for each grid job to look at now."""
@@ -140,7 +140,9 @@ class Rounds:
     def idle(self) -> bool:
         """Tell whether no work is left."""
         told = all(door.idle() for door in self.keeper.doors.by_name.values())
-        waits = self._expects_reports() or self.keeper.store.any_live_task() or self.keeper.store.unplaced()
+        waits = (
+            self._expects_reports() or self.keeper.store.tasks.any_live() or self.keeper.store.at_doors.any_unplaced()
+        )
         # What lies in the inbox is to be tried again, such as a file that the account may not read.
         # A listing shows whether a batch job goes on after its end. Only a job that does is waited for: the one listing
         # after the last end would make each keeper end later, and if this one ends before, the next one asks.

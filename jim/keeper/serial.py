@@ -174,11 +174,11 @@ class Hold:
     def take(self, store: Store, seen: Serials, here: Home) -> None:
         """Raise the serial above all known serials: first in the store, last in the work directory."""
         number = 1 + max(seen)
-        self.places.update(store.places())
+        self.places.update(store.numbers.places())
         before = home_before(store).path
         with store.transaction():
             if before not in ("", here.path):
-                store.move_places(before, here.path)
+                store.tasks.move_places(before, here.path)
             for name, value in ((FILE, str(number)), *here._asdict().items()):
                 if value:  # an unknown value counts as unchanged
                     store.set_fact(name, value)

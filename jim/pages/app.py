@@ -96,13 +96,13 @@ class Pages:
     def viewing(self, seconds: float = PAGE_SECONDS) -> Iterator[View]:
         """Read a snapshot of the store, for a limited time."""
         view = self._opened()
-        with closing(view.store), view.store.snapshot(), view.store.at_most(seconds):
+        with closing(view.store), view.store.snapshot(), view.store.seen.at_most(seconds):
             yield view
 
     def removed_at(self, number: int) -> str:
         """Return when a grid job was removed; empty if that is not known."""
         with self.viewing() as view:
-            return view.store.removed_at(number)
+            return view.store.removals.at(number)
 
     def why(self, view: View, job: GridJob) -> str:
         """Return the reason of a grid job; with very many local jobs it takes a while to find."""

@@ -172,7 +172,7 @@ class Cache:
             began = self.clock()
             try:
                 view = self.open()
-                with closing(view.store), view.store.snapshot(), view.store.at_most(MOST_SECONDS):
+                with closing(view.store), view.store.snapshot(), view.store.seen.at_most(MOST_SECONDS):
                     version = view.store.version()
                     mark, old = str(version), began - answer.found_at > STILL_SECONDS
                     if of_files or version is None or mark != answer.mark or old:

@@ -25,7 +25,7 @@ def hosts(view: View) -> Iterator[Wait]:
 
 def spared(view: View, local: LocalJob) -> Iterator[Wait]:
     """Report attempts that do not count, as their hosts were to blame."""
-    times = view.store.spared(local.grid, local.n)
+    times = view.store.spared.count(local.grid, local.n)
     if times:
         words = f"not counted, because a host was to blame: {how_many(times, 'attempt')}"
         yield Wait(words, f"at most {SPARED_AT_MOST} attempts of a local job are left out of the count", "fence")

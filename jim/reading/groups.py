@@ -66,6 +66,6 @@ def failures(view: View, grid: int, owner: str = "") -> Groups:
     """Return the reasons why local jobs of a grid job did not complete."""
     counts = view.store.counts(grid)
     bad = sum(counts.get(state, 0) for state in BADLY)
-    found, _ = view.store.reasons(grid, BADLY, MOST_READ) if bad else ([], 0)
+    found, _ = view.store.seen.reasons(grid, BADLY, MOST_READ) if bad else ([], 0)
     groups = grouped(found, (owner,))[:MOST_SHOWN]
     return Groups(groups, bad - sum(group.times for group in groups))

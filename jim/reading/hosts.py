@@ -78,8 +78,8 @@ class OneHost:
 
 def all_hosts(view: View) -> list[Host]:
     """Return all hosts: black holes first, then by the share of failures."""
-    reasons, holes, avoided = view.store.host_reasons(MOST_REASONS), judged(view), avoided_now(view)
-    totals = {each.host: each for each in view.store.host_totals()}
+    reasons, holes, avoided = view.store.hosts.reasons(MOST_REASONS), judged(view), avoided_now(view)
+    totals = {each.host: each for each in view.store.hosts.totals()}
     named = _not_in_force(view, avoided, totals.keys(), holes.values())
     totals |= {host: _unused(host) for host in (*avoided, *named) if host not in totals}
     found = [
@@ -129,15 +129,17 @@ def _groups(reasons: Mapping[str, Sequence[Alike]], host: str) -> list[Group]:
 
 def one_host(view: View, name: str) -> OneHost | None:
     """Return one host; None if no attempt ran on it, and nobody has named it."""
-    totals, avoided = view.store.host_totals(name), avoided_now(view)
-    hosts = {each.host for each in view.store.host_totals()} if _orders(view) else ()
+    totals, avoided = view.store.hosts.totals(name), avoided_now(view)
+    hosts = {each.host for each in view.store.hosts.totals()} if _orders(view) else ()
     holes = judged(view)
     named = _not_in_force(view, avoided, hosts, holes.values()).get(name, "")
     if not totals and name not in avoided and not named:
         return None
-    groups = _groups(view.store.host_reasons(MOST_REASONS, name), name)
+    groups = _groups(view.store.hosts.reasons(MOST_REASONS, name), name)
     host = Host(totals[0] if totals else _unused(name), groups, holes.get(name), avoided.get(name), named)
-    return OneHost(host, view.store.grid_jobs_on(name, MOST_GRID_JOBS), view.store.attempts_on(name, LAST_ATTEMPTS))
+    return OneHost(
+        host, view.store.hosts.grid_jobs_on(name, MOST_GRID_JOBS), view.store.hosts.attempts_on(name, LAST_ATTEMPTS)
+    )
 
 
 def required(found: OneHost | None, name: str) -> OneHost:

@@ -100,12 +100,12 @@ def grid_jobs(view: View, filters: Filters, *, names: bool, folded: bool = False
     asked = _asked(view, filters)._replace(folded=folded, names=names)
     limit = int(filters.one("limit", str(PAGE)))
     waiting = [] if filters.of("after") else _in_inbox(view, asked, filters)
-    found = view.store.grid_jobs_page(asked, limit + 1)
+    found = view.store.seen.grid_jobs_page(asked, limit + 1)
     more = found[limit:]
     shown = [*waiting, *found[:limit]]
     last = shown[-1] if more else None
     after = "" if last is None else f"{last.updated},{last.id}" if asked.changed else str(last.id)
-    count = view.store.count_grid_jobs(asked, COUNTED)
+    count = view.store.seen.count_grid_jobs(asked, COUNTED)
     return Page(shown, after, None if count > COUNTED else count + len(waiting))
 
 
@@ -128,7 +128,7 @@ def _in_inbox(view: View, asked: GridJobsAsked, filters: Filters) -> list[GridJo
     if not known <= {("status", "new"), ("step", "accepted")}:
         return []
     found = view.handed_in()
-    stored = {job.id for job in view.store.grid_jobs_page(asked, LONGEST_PAGE)} if found else set()
+    stored = {job.id for job in view.store.seen.grid_jobs_page(asked, LONGEST_PAGE)} if found else set()
     found = [job for job in found if job.id not in stored and not (asked.folded and job.is_of_task)]
     return sorted(found, key=lambda job: -job.id)
 
@@ -143,7 +143,7 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
         since=max((time_of(view, each) for each in filters.of("since")), default=""),
         until=min((time_of(view, each) for each in filters.of("until")), default=""),
         failed=bool(filters.of("failed")),
-        tasks=tuple(view.store.task_named(each).id for each in filters.of("task")),
+        tasks=tuple(view.store.tasks.named(each).id for each in filters.of("task")),
         masters=tuple(map(int, filters.of("master"))),
         changed=filters.one("sort") == "changed",
         after=_after(filters),
@@ -157,8 +157,8 @@ def _asked(view: View, filters: Filters) -> GridJobsAsked:
 def _unfinished_with(view: View, wanted: Sequence[str]) -> list[int]:
     """Return the unfinished grid jobs with one of these statuses, which the store does not have as a column."""
     steps = tuple(step.value for step in Step if step is not Step.FINISHED)
-    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=steps), COUNTED)
-    tallies, strict = view.store.tallies([job.id for job in jobs]), view.site.site.strict_status
+    jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=steps), COUNTED)
+    tallies, strict = view.store.seen.tallies([job.id for job in jobs]), view.site.site.strict_status
     return [job.id for job in jobs if status(job, tallies.get(job.id, {}), strict=strict) in wanted]
 
 
@@ -202,7 +202,7 @@ def is_herd(job: GridJob) -> str:
 def local_jobs(view: View, job: GridJob, filters: Filters) -> Page[LocalJobSeen]:
     """Return a page of the local jobs of a grid job, by number."""
     asked, limit = asked_of(filters), int(filters.one("limit", str(PAGE)))
-    found = view.store.local_jobs_page(job.id, asked, limit + 1) if job.size else []
+    found = view.store.seen.local_jobs_page(job.id, asked, limit + 1) if job.size else []
     after = str(found[limit - 1].n) if len(found) > limit else ""
     return Page(found[:limit], after, _count(view, job, filters, asked))
 
@@ -213,7 +213,7 @@ def _count(view: View, job: GridJob, filters: Filters, asked: LocalJobsAsked) ->
     if names <= {"state"}:
         counts = view.store.counts(job.id)
         return sum(counts.get(state, 0) for state in asked.states) if names else sum(counts.values())
-    count = view.store.count_local_jobs(job.id, asked, COUNTED)
+    count = view.store.seen.count_local_jobs(job.id, asked, COUNTED)
     return None if count > COUNTED else count
 
 

@@ -26,7 +26,7 @@ class Throttle:
         if mine >= most:
             return f"{mine:,} local jobs of it are in the queue, and limits.queued_per_grid_job allows {most:,}"
         most = limits.queued_per_dn
-        mine = self._of_senders[store.sender(job.id).counted_as] if most else 0
+        mine = self._of_senders[store.senders.of(job.id).counted_as] if most else 0
         if most and mine >= most:
             return f"{mine:,} local jobs of its sender are in the queue, and limits.queued_per_dn allows {most:,}"
         return ""
@@ -47,6 +47,6 @@ class Throttle:
     @cached_property
     def _of_senders(self) -> Counter[str]:
         counted = Counter[str]()  # without a DN: none
-        for _, dn, count in self._view.store.in_batch_of_senders():
+        for _, dn, count in self._view.store.senders.in_batch_of_senders():
             counted[dn] += count
         return counted

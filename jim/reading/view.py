@@ -144,7 +144,7 @@ class View:
         """Return the number of the grid job with this gatekeeper's contact or this key; other text as it is."""
         if re.fullmatch(r"[1-9]\d{0,14}(\.[\d,-]*)?", text, re.ASCII):
             return text
-        number = self.store.sent_as(text) or self.store.known_as(text)
+        number = self.store.senders.sent_as(text) or self.store.numbers.of_key(text)
         number = number or next((job.id for job in self.handed_in() if job.key == text), 0)
         return str(number) if number else text
 

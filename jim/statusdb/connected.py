@@ -32,7 +32,6 @@ class Connected:
         self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
         self._in_batch: int | None = None  # local jobs, once they are counted
         self._changed: set[int] = set()  # grid jobs
-        self._changed_tasks: set[int] = set()
         self._shows_tasks_anew = False  # whether the transaction changes what people see of tasks
         self._touched: set[int] = set()  # grid jobs that this transaction gives a new version
         self.db, self._format = opened(file, write=write)
@@ -140,10 +139,18 @@ class Connected:
         except OSError:  # the disk is away: SQLite notices
             return
 
-    def _touch(self, *grids: int) -> None:
+    def touch(self, *grids: int) -> None:
         """Record, in a transaction, that something of grid jobs changes."""
         self._changed.update(grids)
         self._touched.update(grids)
+
+    def show_anew(self, *grids: int) -> None:
+        """Record, in a transaction, that something of grid jobs changes that only people see: no move acts on it."""
+        self._touched.update(grids)
+
+    def show_tasks_anew(self) -> None:
+        """Record, in a transaction, that something of a task changes that people see."""
+        self._shows_tasks_anew = True
 
     def _raise_versions(self) -> None:
         """Raise the version of each grid job that the transaction has changed, and that of the store."""
@@ -199,18 +206,6 @@ class Connected:
 
     # Work on files after a transaction, which records it: a killed keeper finds it again
 
-    def removed(self) -> list[tuple[int, str]]:
-        """Return the grid jobs that were removed, with the directories that may be left."""
-        return list(self.db.execute("SELECT grid, place FROM removed WHERE gone = 0 ORDER BY grid"))
-
-    def files_are_gone(self, number: int) -> None:
-        """Record that no file of a removed grid job is left."""
-        self.db.execute("UPDATE removed SET gone = 1 WHERE grid = ?", (number,))
-
-    def removed_at(self, number: int) -> str:
-        """Return when a grid job was removed; empty if that is not known."""
-        return next((str(at) for (at,) in self.db.execute("SELECT at FROM removed WHERE grid = ?", (number,))), "")
-
     def fulfil(self, name: str) -> None:
         """Record, in the transaction of a wish's changes, that the wish is fulfilled and its file must be removed."""
         self.db.execute("INSERT INTO fulfilled VALUES (?)", (name,))
@@ -223,3 +218,14 @@ class Connected:
         """Forget fulfilled wishes whose files are gone."""
         with self.transaction():
             self.db.executemany("DELETE FROM fulfilled WHERE name = ?", ((name,) for name in names))
+
+
+class StorePart:
+    """A part of the store: what it keeps of one thing, on the connection of all."""
+
+    def __init__(self, connected: Connected) -> None:
+        self.connected, self.db, self.clock = connected, connected.db, connected.clock
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Store all changes or none; inside a larger transaction, be a part of that transaction."""
+        return self.connected.transaction()

@@ -15,7 +15,7 @@ from typing import Any
 from jim.jobs import Key
 from jim.model import State
 from jim.statusdb import rows
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.making import BLOCK, CODES, DERIVED, ON_HOST, PULSES, STARTED, Table, made_anew, of_one
 
 DAY_MINUTES = 24 * 60
@@ -38,10 +38,10 @@ THIN = """
 """
 
 
-class Derived(Connected):
-    """A status DB whose derived tables follow each change."""
+class Derived(StorePart):
+    """The derived tables of a status DB, which follow each change."""
 
-    def _follow(self, grid: int, numbers: Sequence[int], was: State, now: State, at: str) -> None:
+    def follow(self, grid: int, numbers: Sequence[int], was: State, now: State, at: str) -> None:
         """Follow local jobs from one state to another."""
         self.db.execute(rows.COUNT, (grid, was.value, now.value, len(numbers)))
         self._color(grid, numbers, now)
@@ -58,7 +58,7 @@ class Derived(Connected):
                     states[n % BLOCK] = code
                 self.db.execute("UPDATE cells SET states = ? WHERE grid = ? AND block = ?", (states, grid, block))
 
-    def _count_split(self, grid: int, size: int) -> None:
+    def count_split(self, grid: int, size: int) -> None:
         """Count the local jobs of a grid job whose split has ended."""
         for name in ("tally", "cells"):
             self.db.execute(f"DELETE FROM {name} WHERE grid = ?", (grid,))
@@ -76,13 +76,13 @@ class Derived(Connected):
         told = [(each, minute, what, times) for (grid, minute, what), times in counted.items() for each in (grid, 0)]
         self.db.executemany(COUNT_PULSE, [each for each in told if each[1] is not None and each[3]])
 
-    def _attempts_before(self, told: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[str, str, str]]:
+    def attempts_before(self, told: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[str, str, str]]:
         """Return host, verdict and start of attempts in which one of these is about to change."""
         keys = [key for key, columns in told.items() if not columns.keys().isdisjoint(("host", "verdict", "started"))]
         found = self.db.execute(BEFORE, rows.keys(keys)) if keys else ()
         return {(grid, k, idx): facts for grid, k, idx, *facts in found}
 
-    def _follow_attempts(
+    def follow_attempts(
         self, before: Mapping[Key, Sequence[str]], after: Mapping[Key, Mapping[str, Any]], now: str
     ) -> None:
         """Follow attempts in which something has changed."""
@@ -126,7 +126,7 @@ class Derived(Connected):
 
     def wrong(self) -> dict[str, int]:
         """Recompute the derived tables and count the rows that differ, by table."""
-        with self.snapshot():
+        with self.connected.snapshot():
             return {name: self._wrong(name, each) for name, each in DERIVED.items()}
 
     def _wrong(self, name: str, table: Table) -> int:

@@ -16,34 +16,61 @@ from jim.model import IN_BATCH, NO_REASON, NOTHING, Piece, Reason, State, Step, 
 from jim.statusdb import rows
 from jim.statusdb.documents.elements import Elements
 from jim.statusdb.documents.task_elements import TaskElements
+from jim.statusdb.grid.answers import Answers
 from jim.statusdb.grid.at_doors import AtDoors
+from jim.statusdb.grid.hosts import Hosts
 from jim.statusdb.grid.journals import ACCEPTED, Journals
 from jim.statusdb.grid.last_lines import LastLines
+from jim.statusdb.grid.numbers import Numbers
 from jim.statusdb.grid.queue_words import QueueWords
+from jim.statusdb.grid.removals import Removals
 from jim.statusdb.grid.senders import Senders
 from jim.statusdb.grid.spared import Spared
 from jim.statusdb.grid.submissions import Submissions
-from jim.statusdb.making import DERIVED
+from jim.statusdb.grid.used import Completed
 from jim.statusdb.packed import code, moment_code
 from jim.statusdb.pieces import as_json
+from jim.statusdb.seen.browsed import Browsed
+from jim.statusdb.seen.publications import Publications
+from jim.statusdb.tasks.broken_promises import BrokenPromises
+from jim.statusdb.tasks.chains import Chains
+from jim.statusdb.tasks.outputs import Outputs
+from jim.statusdb.tasks.pieces import Pieces
+from jim.statusdb.tasks.pools import Pools
+from jim.statusdb.tasks.tasks import Tasks
+from jim.statusdb.tasks.tasks_seen import TasksSeen
+from jim.statusdb.tasks.waves import Waves
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jim.clock import Clock
     from jim.database import Cursor
 
 
-OF_GRID_JOB = (
-    *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),
-    *("sender", "unaccounted", "in_vain", "at_door", "spared", "queue_words", "last_line"),
-)
-OPEN = tuple(step for step in Step if step is not Step.FINISHED)
+class Store(Submissions):
+    """The status DB of one state directory: grid jobs, local jobs and submissions, and parts about all else."""
 
+    def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
+        super().__init__(file, clock, write=write)
+        self.journals, self.at_doors, self.answers = Journals(self), AtDoors(self), Answers(self)
+        self.numbers, self.removals, self.spared = Numbers(self), Removals(self), Spared(self)
+        self.senders, self.hosts, self.completed = Senders(self), Hosts(self), Completed(self)
+        self.queue_words, self.last_lines = QueueWords(self), LastLines(self)
+        self.publications, self.seen = Publications(self), Browsed(self)
+        self.tasks = Tasks(self)
+        self.pools, self.outputs = Pools(self, self.tasks), Outputs(self, self.tasks)
+        self.pieces = Pieces(self.tasks, self.pools, self.outputs)
+        self.waves = Waves(self.tasks, self.pieces)
+        self.chains = Chains(self.tasks, self.pools, self.outputs, self.pieces)
+        self.promises, self.seen_tasks = BrokenPromises(self.chains), TasksSeen(self)
+        self.documents, self.task_documents = Elements(self, self.seen), TaskElements(self)
 
-def _values(steps: Iterable[Step]) -> list[str]:
-    return [step.value for step in steps]
-
-
-class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journals, AtDoors, TaskElements):
-    """The status DB of one state directory."""
+    def make_due(self, jump: float = 0.0) -> None:
+        """Make everything due at once, also of tasks."""
+        with self.transaction():
+            super().make_due(jump)
+            self.pools.make_due(jump)
 
     def reader(self) -> Store:
         """Open the same store for another thread, to read."""
@@ -72,15 +99,14 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
                 self.db.execute("INSERT INTO request VALUES (?, ?)", (number, json.dumps(request)))
                 self.db.execute(rows.RAISE)
                 self.note(number, ACCEPTED, Witness.USER, by)
-                self._touch(number)
+                self.touch(number)
         return bool(cursor.rowcount)
 
     def grid_job(self, number: int) -> GridJob:
         """Return one grid job."""
-        job = next(self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))), None)
-        if job is None:
-            raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
-        return job
+        for job in self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))):
+            return job
+        raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
 
     def grid_jobs(self, *steps: Step, last: int = -1) -> list[GridJob]:
         """Return the grid jobs at these steps, or all; at most the last `last`."""
@@ -93,14 +119,6 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
         """Return some of the finished grid jobs."""
         sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
         return list(self._whole(self.db.execute(sql, (above, most))))
-
-    def known_as(self, key: str) -> int:
-        """Return the number of the grid job with a key; 0: there is none, or none any more."""
-        return next((number for (number,) in self.db.execute("SELECT id FROM grid_job WHERE key = ?", (key,))), 0)
-
-    def places(self) -> dict[int, str]:
-        """Return the directories of grid jobs whose name is not the number."""
-        return dict(self.db.execute(rows.ELSEWHERE))
 
     def _whole(self, found: Cursor) -> Iterator[GridJob]:
         """Add their requests to rows of grid_job."""
@@ -115,34 +133,12 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
 
     def unfinished(self) -> bool:
         """Tell whether any grid job is not finished."""
-        return self.any_grid_job(*OPEN)
-
-    def answered(self) -> list[int]:
-        """Return the finished grid jobs whose last answer is written."""
-        sql = "SELECT id FROM grid_job WHERE step = ? EXCEPT SELECT grid FROM unanswered"
-        return [number for (number,) in self.db.execute(sql, (Step.FINISHED.value,))]
-
-    def answer_anew(self, numbers: Iterable[int]) -> None:
-        """Have the last answers of finished grid jobs written again."""
-        with self.transaction():
-            self.db.executemany("INSERT OR IGNORE INTO unanswered VALUES (?)", ((number,) for number in numbers))
+        return self.any_grid_job(*(step for step in Step if step is not Step.FINISHED))
 
     def any_grid_job(self, *steps: Step) -> bool:
         """Tell whether any grid job is at one of these steps."""
-        marks = ",".join("?" * len(steps))
-        found = self.db.execute(f"SELECT 1 FROM grid_job WHERE step IN ({marks}) LIMIT 1", _values(steps))
-        return found.fetchone() is not None
-
-    def left(self) -> list[int]:
-        """Return the grid jobs that are not finished, or whose last answer is not written yet."""
-        marks = ",".join("?" * len(OPEN))
-        sql = f"SELECT id FROM grid_job WHERE step IN ({marks}) UNION SELECT grid FROM unanswered ORDER BY 1"
-        return [number for (number,) in self.db.execute(sql, _values(OPEN))]
-
-    def are_answered(self, numbers: Iterable[int]) -> None:
-        """Record that the last answers of finished grid jobs are written."""
-        with self.transaction():
-            self.db.executemany("DELETE FROM unanswered WHERE grid = ?", ((number,) for number in numbers))
+        sql = f"SELECT 1 FROM grid_job WHERE step IN ({','.join('?' * len(steps))}) LIMIT 1"
+        return self.db.execute(sql, [each.value for each in steps]).fetchone() is not None
 
     def set_grid_job(self, number: int, **columns: Any) -> None:
         """Change a grid job, or its request, which is JSON."""
@@ -163,7 +159,7 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
         """Add a line to the journal that is not a change of state. Lines never change."""
         line = moment_code(self.clock.utc()), grid, n, code(what), code(witness.value), rows.column(reason)
         with self.transaction():
-            self._touched.add(grid)
+            self.show_anew(grid)
             self.db.execute("INSERT INTO journal (at, grid, n, now, witness, reason) VALUES (?, ?, ?, ?, ?, ?)", line)
 
     def counts(self, grid: int) -> dict[State, int]:
@@ -198,7 +194,7 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
     def end_split(self, grid: int, size: int) -> None:
         """Let the local jobs count: step split."""
         with self.transaction():
-            self._count_split(grid, size)
+            self.derived.count_split(grid, size)
             self.set_grid_job(grid, step=Step.SPLIT, size=size)
 
     # Local jobs
@@ -281,7 +277,7 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
         """
         if not numbers:
             return
-        self._touch(grid)
+        self.touch(grid)
         columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
         now = self.clock.utc()
         self._note_state(grid, numbers, was, columns, now)
@@ -300,7 +296,7 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
         words = code(was.value), code(state.value), code(columns["witness"]) if "witness" in columns else None
         line = moment_code(now), *words, columns.get("reason")
         self.db.execute(f"{rows.JOURNAL} WHERE grid = ? AND {which}", (*line, grid, *values))
-        self._follow(grid, numbers, was, state, now)
+        self.derived.follow(grid, numbers, was, state, now)
         if self._in_batch is not None:
             self._in_batch += len(numbers) * ((state in IN_BATCH) - (was in IN_BATCH))
 
@@ -335,13 +331,3 @@ class Store(Elements, Submissions, Senders, Spared, QueueWords, LastLines, Journ
             waited = self._in_state(grid, State.WAITING, which, values)
             self._move(grid, State.WAITING, waited, told)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))
-
-    def remove(self, job: GridJob) -> None:
-        """Hide a grid job, free its key, and record that its files must be removed."""
-        with self.transaction():
-            for table in (*OF_GRID_JOB, *DERIVED):
-                self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
-            self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
-            self._touch(job.id)
-            told = job.id, job.place, self.clock.utc()
-            self.db.execute("INSERT OR REPLACE INTO removed (grid, place, at) VALUES (?, ?, ?)", told)

@@ -47,11 +47,11 @@ def sent_at(keeper: Keeper, wave: Wave, n: int) -> int:
 
     A piece may be released before the trouble and sent after it: while most fail, waves have little room.
     """
-    task = keeper.store.task(wave.task)
+    task = keeper.store.tasks.one(wave.task)
     if task is None or wave.w >= read(task.throttle).shrunk:
         return 0
     return max(
-        (each.seq for each in keeper.store.journal(wave.grid, n) if each.now == State.SUBMITTING.value), default=0
+        (each.seq for each in keeper.store.journals.of(wave.grid, n) if each.now == State.SUBMITTING.value), default=0
     )
 
 
@@ -60,23 +60,23 @@ def _counts(keeper: Keeper, ended: Sequence[Attempt]) -> bool:
     (each, *_) = ended
     if not each.verdict or each.kind in NOT_COUNTED:
         return False
-    return not keeper.store.spared_among([(each.grid, each.k, each.idx)])
+    return not keeper.store.spared.among([(each.grid, each.k, each.idx)])
 
 
 def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
     """Let the throttle of a task follow; it may pause the task."""
-    task = keeper.store.task(number)
+    task = keeper.store.tasks.one(number)
     if task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED):
         return
     before = read(task.throttle)
-    decided = count(before, ends, task.next_wave, keeper.clock.steady(), keeper.store.journal_end())
+    decided = count(before, ends, task.next_wave, keeper.clock.steady(), keeper.store.seen.journal_end())
     if decided.throttle != before:
-        keeper.store.set_task(number, throttle=decided.throttle._asdict())
+        keeper.store.tasks.change(number, throttle=decided.throttle._asdict())
     if decided.told:
-        keeper.store.note_task(number, "throttle", decided.told)
+        keeper.store.tasks.note(number, "throttle", decided.told)
         log.info("task %s: %s", task.name, decided.told)
     if decided.paused and task.state is TaskState.RUNNING:
-        keeper.store.set_task(number, state=TaskState.PAUSED, reason=decided.paused)
+        keeper.store.tasks.change(number, state=TaskState.PAUSED, reason=decided.paused)
 
 
 def has_been_eaten(keeper: Keeper, attempt: Attempt, *, alone: bool) -> None:
@@ -84,35 +84,35 @@ def has_been_eaten(keeper: Keeper, attempt: Attempt, *, alone: bool) -> None:
 
     With `alone`, nothing else tries its piece again: its grid job has ended.
     """
-    wave = keeper.store.wave_of(attempt.grid)
-    task = keeper.store.task(wave.task) if wave and not wave.t else None
+    wave = keeper.store.waves.of_grid_job(attempt.grid)
+    task = keeper.store.tasks.one(wave.task) if wave and not wave.t else None
     if wave is None or task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED):
         return
     state = read(task.throttle)
     if _is_counted(keeper, wave, attempt):
         state, words = spared(state)
         if words:
-            keeper.store.note_task(task.id, "throttle", words)
+            keeper.store.tasks.note(task.id, "throttle", words)
     again: dict[str, Any] = {}
     if alone:
-        pieces = [each.p for each in keeper.store.pieces_of_wave(task.id, wave.w) if each.n == attempt.n]
-        keeper.store.want_again(task.id, pieces, EATEN)
+        pieces = [each.p for each in keeper.store.pieces.of_wave(task.id, wave.w) if each.n == attempt.n]
+        keeper.store.pieces.want_again(task.id, pieces, EATEN)
         state = state._replace(retry=1)
         if task.state is TaskState.FINISHED:
             again = {"state": TaskState.RUNNING, "outcome": "", "reason": "a black hole has eaten a piece"}
-    keeper.store.set_task(task.id, throttle=state._asdict(), **again)
+    keeper.store.tasks.change(task.id, throttle=state._asdict(), **again)
 
 
 def _is_counted(keeper: Keeper, wave: Wave, attempt: Attempt) -> bool:
     """Tell whether the end of an attempt has been followed: else it will not be counted at all."""
-    lines = keeper.store.journal(attempt.grid, attempt.n)
+    lines = keeper.store.journals.of(attempt.grid, attempt.n)
     own = [each for each in lines if each.attempt == attempt.attempt and each.was in BEFORE]
     return any(each.now in (State.FAILED.value, State.WAITING.value) and each.seq <= wave.followed for each in own)
 
 
 def tick(keeper: Keeper, number: int) -> float:
     """Let a decision fall for which the time has come; return when the next one may."""
-    task = keeper.store.task(number)
+    task = keeper.store.tasks.one(number)
     state = read(task.throttle) if task else None
     if state is None or not state.ended:
         return NEVER

@@ -11,7 +11,7 @@ STRAGGLERS = 0.05  # a wave of whose local jobs at most this share is left does 
 
 def is_crowded(store: Store, task: Task) -> bool:
     """Tell whether too many waves of a task are not settled, and have more than stragglers left."""
-    waves = [each for each in store.live_waves(task.id) if not each.t]
+    waves = [each for each in store.waves.live(task.id) if not each.t]
     if len(waves) < MOST_WAVES:
         return False
     return sum(_left(store, each) > each.size * STRAGGLERS for each in waves) >= MOST_WAVES

@@ -79,12 +79,12 @@ class Pool(NamedTuple):
 
 def pool_of(store: Store, task: Task) -> Pool:
     """Return what decides what a verb does to a task."""
-    closed = [each.closed for each in store.sources(task.id)]
-    counts = store.task_counts(task.id, "pieces")
+    closed = [each.closed for each in store.pools.sources(task.id)]
+    counts = store.tasks.counts(task.id, "pieces")
     sent, failed = counts.get(PieceState.SENT, 0), counts.get(PieceState.FAILED, 0)
-    groups, feeds = frozenset(each.grp for each in store.groups(task.id)), tuple(_fed_unfinished(store, task))
-    nothing = not store.task_counts(task.id, "items").get(ItemState.AVAILABLE)
-    is_fed = any(each.upstream for each in store.sources(task.id))
+    groups, feeds = frozenset(each.grp for each in store.pools.groups(task.id)), tuple(_fed_unfinished(store, task))
+    nothing = not store.tasks.counts(task.id, "items").get(ItemState.AVAILABLE)
+    is_fed = any(each.upstream for each in store.pools.sources(task.id))
     proves = is_fed and (nothing or not task.tests)
     another = bool(in_another_store(store, task))
     return Pool(sent, max(closed) if all(closed) else "", failed, groups, feeds, another, proves)
@@ -96,18 +96,18 @@ def _fed_unfinished(store: Store, task: Task) -> Iterator[str]:
     Behind one that has finished with failures, too: what that could still do with the files of the first one may be
     what the others wait for.
     """
-    looked, fed = {task.id}, store.fed_tasks([task.id])
+    looked, fed = {task.id}, store.chains.fed_tasks([task.id])
     while fed:
-        tasks = [each for each in map(store.task, sorted(fed)) if each]
+        tasks = [each for each in map(store.tasks.one, sorted(fed)) if each]
         yield from (each.name for each in tasks if each.state not in ENDED)
         looked |= fed
         mendable = [each.id for each in tasks if each.state is TaskState.FINISHED and _can_be_mended(store, each, task)]
-        fed = store.fed_tasks(mendable) - looked if mendable else set()
+        fed = store.chains.fed_tasks(mendable) - looked if mendable else set()
 
 
 def _can_be_mended(store: Store, task: Task, first: Task) -> bool:
     """Tell whether failed pieces of a task may be done once more; none brings what a cancelled task has promised."""
-    failed = store.failed_pieces(task.id)
+    failed = store.pieces.failed(task.id)
     return any(each.kind is not Kind.BROKEN or first.state is not TaskState.CANCELLED for each in failed)
 
 
@@ -122,15 +122,15 @@ def gone_for_good(store: Store, task: Task) -> list[Item]:
 
 
 def _gone_with(store: Store, task: Task, note: str, grp: str | None = None) -> list[Item]:
-    if not store.task_counts(task.id, "items", *([] if grp is None else [grp])).get(ItemState.GONE):
+    if not store.tasks.counts(task.id, "items", *([] if grp is None else [grp])).get(ItemState.GONE):
         return []
-    found = store.find_items(task.id, "*", ItemState.GONE, -1)
+    found = store.pools.find_items(task.id, "*", ItemState.GONE, -1)
     return [each for each in found if each.note == note and grp in (None, each.grp)]
 
 
 def in_another_store(store: Store, task: Task, most: int = LOOKED_AT) -> list[Output]:
     """Return outputs that wait because their store is another directory than before."""
-    waiting = store.outputs_in_trouble(task.id, most) if task.spec.outputs else []
+    waiting = store.outputs.in_trouble(task.id, most) if task.spec.outputs else []
     return [each for each in waiting if each.todo is Todo.STORE and store.fact(another_fact(task.id, each.stream))]
 
 
@@ -154,15 +154,15 @@ def to_retry(store: Store, task: Task, content: Mapping[str, Any]) -> list[int]:
 
     Nothing is tried again of a piece whose items a person has given up, or whose files are no longer kept.
     """
-    words, failed = content.get("reason", ""), store.failed_pieces(task.id)
+    words, failed = content.get("reason", ""), store.pieces.failed(task.id)
     meant = [each for each in failed if not words or has_words(words, each.reason)]
     return [each.p for each in meant if not is_given_up(store, task, each)][: content.get("most")]
 
 
 def gone(store: Store, task: Task, numbers: Iterable[int]) -> list[int]:
     """Return those of some failed pieces whose grid jobs are no longer kept: only new pieces can do their work."""
-    grids = {each.w: each.grid for each in store.waves(task.id) if not each.t and each.grid}
-    pieces = (store.piece(task.id, p) for p in numbers)
+    grids = {each.w: each.grid for each in store.waves.all(task.id) if not each.t and each.grid}
+    pieces = (store.pieces.one(task.id, p) for p in numbers)
     sent = {each.p: grids[each.wave] for each in pieces if each and each.wave in grids}
     kept = {grid for grid in set(sent.values()) if _is_kept(store, grid)}
     return [p for p, grid in sent.items() if grid not in kept]
@@ -171,7 +171,7 @@ def gone(store: Store, task: Task, numbers: Iterable[int]) -> list[int]:
 def need_new(store: Store, task: Task, numbers: Sequence[int]) -> list[int]:
     """Return those of some failed pieces whose work only new pieces can do: also of those with a file less."""
     old = set(gone(store, task, numbers))
-    pieces = ((p, store.piece(task.id, p)) for p in numbers if p not in old)
+    pieces = ((p, store.pieces.one(task.id, p)) for p in numbers if p not in old)
     old |= {p for p, piece in pieces if piece and lacks_files(store, piece)}
     return [p for p in numbers if p in old]
 
@@ -210,13 +210,13 @@ def not_kept(store: Store, items: Mapping[int, Item]) -> set[int]:
     """Return the items whose files went with their grid jobs, also if the task that made them was removed since."""
     told = {each.id for each in items.values() if each.state is ItemState.GONE and each.note == NOT_KEPT}
     fed = [each.id for each in items.values() if each.output > 0]
-    return told | (store.not_kept(fed) if fed else set())
+    return told | (store.promises.not_kept(fed) if fed else set())
 
 
 def lost(store: Store, task: Task) -> dict[int, Item]:
     """Return the items of failed pieces whose files are no longer kept."""
     found: dict[int, Item] = {}
-    for piece in store.failed_pieces(task.id):
+    for piece in store.pieces.failed(task.id):
         items = _items(store, piece)
         found |= {each: items[each] for each in not_kept(store, items)}
     return found
@@ -232,7 +232,7 @@ def not_kept_in_words(items: int, of: str = "") -> str:
 
 
 def _items(store: Store, piece: PieceRow) -> Mapping[int, Item]:
-    return store.items(piece.task, piece.record.get("files", ()))
+    return store.pools.items(piece.task, piece.record.get("files", ()))
 
 
 def written(value: Any) -> str:
@@ -328,6 +328,8 @@ def fix_of(store: Store, wave: Wave, n: int) -> int:
     Only fixes edit a wave, each of them once, and one after the other.
     """
     asked = f"{Verb.EDIT} requested"
-    edits = [each for each in store.own_journal(wave.grid) if each.now == asked] if wave.fix and wave.grid else []
-    sent = [each.seq for each in store.journal(wave.grid, n) if each.now == State.SUBMITTING.value] if edits else []
+    edits = (
+        [each for each in store.journals.of_itself(wave.grid) if each.now == asked] if wave.fix and wave.grid else []
+    )
+    sent = [each.seq for each in store.journals.of(wave.grid, n) if each.now == State.SUBMITTING.value] if edits else []
     return wave.fix - sum(each.seq > sent[-1] for each in edits if sent)

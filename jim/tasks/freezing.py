@@ -15,7 +15,7 @@ FROZEN_AS = dict.fromkeys(FAILED, State.FAILED_FROZEN) | {State.COMPLETED: State
 
 def freeze(keeper: Keeper, piece: PieceRow, why: str) -> int:
     """Freeze the local job of a failed piece, if there is one; return how many attempts it had."""
-    grids = {each.w: each.grid for each in keeper.store.waves(piece.task) if not each.t}
+    grids = {each.w: each.grid for each in keeper.store.waves.all(piece.task) if not each.t}
     if not grids.get(piece.wave):
         return 0
     with suppress(UnknownJob):  # its grid job was removed

@@ -43,8 +43,8 @@ class Tasks:
         changes = keeper.store.changes()
         if changes != self._changes:
             self._changes = changes
-            changed = follow(keeper) | keeper.store.changed_tasks()
-            changed |= keeper.store.fed_tasks(changed)
+            changed = follow(keeper) | keeper.store.tasks.changed()
+            changed |= keeper.store.chains.fed_tasks(changed)
             waited = self.releasing.without_place if changed else set[int]()
             due |= dict.fromkeys(changed | waited, 0.0)
         now = keeper.clock.boot()
@@ -66,18 +66,18 @@ class Tasks:
         """Return tasks in the order of their turns: the highest priority, then the one with the least on the way."""
         if len(numbers) < 2:
             return numbers
-        sent = keeper.store.sent_of_tasks()
-        tasks = ((number, keeper.store.task(number)) for number in numbers)
+        sent = keeper.store.tasks.sent()
+        tasks = ((number, keeper.store.tasks.one(number)) for number in numbers)
         return sorted(
             numbers, key={n: (-task.priority if task else 0, sent.get(n, 0)) for n, task in tasks}.__getitem__
         )
 
     def _all(self, keeper: Keeper) -> dict[int, float]:
-        return {task.id: 0.0 for task in keeper.store.tasks()}
+        return {task.id: 0.0 for task in keeper.store.tasks.all()}
 
     def _turn(self, keeper: Keeper, number: int) -> float:
         """Do what is to be done for one task. Its faults delay no other one."""
-        task = keeper.store.task(number)
+        task = keeper.store.tasks.one(number)
         if task is None:
             return NEVER
         key = ("task", number)
@@ -98,7 +98,7 @@ class Tasks:
             when = min(when, self.looking.look(keeper, task))
         elif task.state is TaskState.RUNNING:
             when = min(when, tick(keeper, task.id), trying.go_on_alone(keeper, task))
-            task = keeper.store.task(task.id) or task  # these may have changed the throttle, or paused the task
+            task = keeper.store.tasks.one(task.id) or task  # these may have changed the throttle, or paused the task
             planned = self.planning.plan(keeper, task)
             when = min(when, self.looking.look(keeper, task), planned)
             if self.looking.is_behind(keeper, task):

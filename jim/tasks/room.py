@@ -31,15 +31,15 @@ class Room:
     """How many more pieces of a task may be on the way, and what limits them."""
 
     def __init__(self, of: Place, task: Task) -> None:
-        counts = of.store.task_counts(task.id, "pieces")
+        counts = of.store.tasks.counts(task.id, "pieces")
         self._of, self._task = of, task.id
         self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
-        self.waves = [each for each in of.store.live_waves(task.id) if not each.t]
+        self.waves = [each for each in of.store.waves.live(task.id) if not each.t]
         queued = sum(_not_started(of.store, each) for each in self.waves)
         self.throttle = throttle = read(task.throttle)
         limits = of.site.limits
         most = limits.queued_by_tasks or limits.queued * 4 // 5
-        self.places = max(0, most - sum(of.store.sent_of_tasks().values()))  # those of all tasks together
+        self.places = max(0, most - sum(of.store.tasks.sent().values()))  # those of all tasks together
         self.free = max(0, min(throttle.allowance - self.sent, throttle.queued - queued, self.places))
         self.probes = bool(throttle.probes and throttle.at_once and (self.free <= 0 or throttle.allowance == 1))
 
@@ -59,8 +59,8 @@ class Room:
 
 def released(store: Store, task: int) -> list[PieceRow]:
     """Return the pieces of a task that were released: none whose promise broke before, or that others replace."""
-    waves = (each.w for each in store.waves(task) if not each.t)
-    return [each for w in waves for each in store.pieces_of_wave(task, w) if each.state in RELEASED]
+    waves = (each.w for each in store.waves.all(task) if not each.t)
+    return [each for w in waves for each in store.pieces.of_wave(task, w) if each.state in RELEASED]
 
 
 def _not_started(store: Store, wave: Wave) -> int:
@@ -72,8 +72,8 @@ def _not_started(store: Store, wave: Wave) -> int:
 
 def first_of_others(of: Place, task: Task) -> str:
     """Return the name of a task of a higher priority that has pieces to release, and may; empty: there is none."""
-    for number in of.store.ready_above(task.priority):
-        other = of.store.task(number)
+    for number in of.store.tasks.ready_above(task.priority):
+        other = of.store.tasks.one(number)
         if other and Room(of, other).most and not is_crowded(of.store, other):
             return other.name
     return ""

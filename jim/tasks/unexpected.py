@@ -62,15 +62,15 @@ def alone(keeper: Keeper, number: int) -> Iterator[None]:
 
 
 def _stop(keeper: Keeper, number: int, error: Fault) -> None:
-    task, words = keeper.store.task(number), str(error)
+    task, words = keeper.store.tasks.one(number), str(error)
     key = ("task fault", number, words)
     if keeper.workers.due(key) <= keeper.clock.boot():  # it may come again with each change
         keeper.workers.put_off(key)
         log.error("task %s: %s", task.name if task else number, words, exc_info=error.__cause__)
     if task and task.state is TaskState.RUNNING:
-        keeper.store.set_task(number, state=TaskState.PAUSED, reason=f"by itself: {words}")
+        keeper.store.tasks.change(number, state=TaskState.PAUSED, reason=f"by itself: {words}")
     elif task and task.state is TaskState.TESTING:
-        keeper.store.set_task(number, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {words}")
+        keeper.store.tasks.change(number, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {words}")
 
 
 def start(keeper: Keeper, task: Task, errand: Errand[T]) -> float:

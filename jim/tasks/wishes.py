@@ -49,7 +49,7 @@ def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries
     if content["verb"] not in (TaskVerb.RECOVER, TaskVerb.RETRY):
         return False
     try:
-        task = keeper.store.task_named(content["target"].removeprefix(PREFIX))
+        task = keeper.store.tasks.named(content["target"].removeprefix(PREFIX))
     except UnknownJob:
         return False
     return not (
@@ -75,7 +75,7 @@ def _refused_changes(of: Place, task: Task, changes: Mapping[str, Any], fixed_na
         return ""
     if stays := fixed_names & changes.keys():
         return f"{min(stays)}: stays as it is"
-    spec = fixed(task.spec, [*of.store.fixes(task.id).values(), changes])
+    spec = fixed(task.spec, [*of.store.tasks.fixes(task.id).values(), changes])
     try:
         checked(spec, of.site, events=spec.events)
     except StoreError:
@@ -97,24 +97,24 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
         _create(keeper, content, by)
         return
     try:
-        task = keeper.store.task_named(name)
+        task = keeper.store.tasks.named(name)
     except UnknownJob as error:
         log.warning("%s changes nothing: %s", verb, error)
         return
-    keeper.store.note_task(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
+    keeper.store.tasks.note(task.id, f"{verb} requested", ", ".join(filter(None, (by, _told(content)))))
     if why := _refused(keeper, task, content):
-        keeper.store.note_task(task.id, f"{verb} changes nothing", why)
+        keeper.store.tasks.note(task.id, f"{verb} changes nothing", why)
         return
     if verb == TaskVerb.RECOVER:
         lost = losing.lose(keeper, task)
-        keeper.store.note_task(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
+        keeper.store.tasks.note(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
         return
     if verb == TaskVerb.RETRY:
         _try_again(keeper, task, content, recoveries)
         return
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)
-        keeper.store.note_task(task.id, verb, said)
+        keeper.store.tasks.note(task.id, verb, said)
         return
     FULFIL[TaskVerb(verb)](keeper, task, content)
 
@@ -125,14 +125,14 @@ def _try_again(keeper: Keeper, task: Task, content: Mapping[str, Any], recoverie
     old = need_new(keeper.store, task, numbers)
     lost = losing.lose(keeper, task)
     if lost and not numbers:
-        keeper.store.note_task(task.id, "retry", f"nothing is tried again: {not_kept_in_words(lost)}")
+        keeper.store.tasks.note(task.id, "retry", f"nothing is tried again: {not_kept_in_words(lost)}")
         return
     if old:
-        keeper.store.note_task(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
-        task = keeper.store.task_named(task.name)
+        keeper.store.tasks.note(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
+        task = keeper.store.tasks.named(task.name)
         content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
     elif lost:
-        keeper.store.note_task(task.id, "retry", not_kept_in_words(lost))
+        keeper.store.tasks.note(task.id, "retry", not_kept_in_words(lost))
     _retry(keeper, task, content)
 
 
@@ -151,26 +151,26 @@ def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
             limits = {name: getattr(spec.release, name) for name in (*THROTTLE, "probe_seconds")}
             throttle = Throttle(**limits)._asdict()
             told = (each["name"], each["nonce"], content["owner"], spec, each["digest"])
-            if not keeper.store.add_task(*told, throttle, by):
+            if not keeper.store.tasks.add(*told, throttle, by):
                 log.warning("task %s: created already, with the same or with other content", each["name"])
 
 
 def _test(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     if content.get("pieces"):
         test = task.spec.test._replace(pieces=int(content["pieces"]))
-        keeper.store.set_spec(task.id, task.spec._replace(test=test))
+        keeper.store.tasks.set_spec(task.id, task.spec._replace(test=test))
     number = task.tests + 1
     if task.state is TaskState.RUNNING:
-        keeper.store.set_task(task.id, tests=number, throttle={**task.throttle, "trying": number})
+        keeper.store.tasks.change(task.id, tests=number, throttle={**task.throttle, "trying": number})
     else:
-        keeper.store.set_task(task.id, state=TaskState.TESTING, tests=number, reason="")
+        keeper.store.tasks.change(task.id, state=TaskState.TESTING, tests=number, reason="")
 
 
 def _start(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     """Let a task begin; if it could not be tested yet, its first pieces go alone."""
     tested = content.get("untested") or task.tested == task.spec.to_test
     throttle = {**task.throttle, "alone_first": 0 if tested else task.spec.test.pieces}
-    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=throttle)
+    keeper.store.tasks.change(task.id, state=TaskState.RUNNING, reason="", throttle=throttle)
 
 
 def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
@@ -178,15 +178,15 @@ def _pause(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     reason = task.reason if paused_by_itself(task) else ""
     suspended = bool(content.get("suspend") or task.throttle.get("suspend"))  # until resume lets its waves go on
     throttle = {**task.throttle, "suspend": int(suspended)}
-    keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=reason, throttle=throttle)
+    keeper.store.tasks.change(task.id, state=TaskState.PAUSED, reason=reason, throttle=throttle)
     if content.get("kill"):
         _end_waves(keeper, task, BY_PAUSE)
 
 
 def _end_waves(keeper: Keeper, task: Task, ending: str) -> None:
-    for wave in keeper.store.live_waves(task.id):
+    for wave in keeper.store.waves.live(task.id):
         if wave.ending != BY_CANCEL:
-            keeper.store.set_wave(wave, ending=ending)
+            keeper.store.waves.change(wave, ending=ending)
 
 
 def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
@@ -195,34 +195,36 @@ def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
         _accept_stores(keeper, task)
         return
     anew = resumed(read(task.throttle))._asdict()
-    keeper.store.set_task(task.id, state=TaskState.RUNNING, reason="", throttle=anew)
+    keeper.store.tasks.change(task.id, state=TaskState.RUNNING, reason="", throttle=anew)
 
 
 def _accept_stores(keeper: Keeper, task: Task) -> None:
     """Store into the directories that are there now, as a person who was told of them wants it."""
     for each in in_another_store(keeper.store, task, most=-1):
         keeper.store.set_fact(store_fact(task.id, each.stream), "")
-        keeper.store.set_output(each.id, reason="", tries=0, due=0)
+        keeper.store.outputs.change(each.id, reason="", tries=0, due=0)
 
 
 def _throttle(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     given = {name: int(content[name]) for name in THROTTLE if name in content}
-    keeper.store.set_task(task.id, throttle={**task.throttle, **given})
+    keeper.store.tasks.change(task.id, throttle={**task.throttle, **given})
 
 
 def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     """Let failed pieces be tried again in their waves, those with some words in their reason, or all."""
-    keeper.store.want_again(task.id, to_retry(keeper.store, task, content))
+    keeper.store.pieces.want_again(task.id, to_retry(keeper.store, task, content))
     state = {"state": TaskState.RUNNING, "outcome": ""} if task.state is TaskState.FINISHED else {}
-    keeper.store.set_task(task.id, throttle={**task.throttle, "retry": 1}, **state)
+    keeper.store.tasks.change(task.id, throttle={**task.throttle, "retry": 1}, **state)
 
 
 def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
-    number = keeper.store.add_fix(task.id, content["changes"])
+    number = keeper.store.tasks.add_fix(task.id, content["changes"])
     told = ", ".join(f"{name} {written(value)}" for name, value in content["changes"].items())
-    keeper.store.note_task(task.id, f"fix {number}", told)
+    keeper.store.tasks.note(task.id, f"fix {number}", told)
     if task.state in (TaskState.CONFIGURED, TaskState.READY) and task.tested:
-        keeper.store.set_task(task.id, state=TaskState.CONFIGURED, tested="", reason=f"fix {number} is not tested yet")
+        keeper.store.tasks.change(
+            task.id, state=TaskState.CONFIGURED, tested="", reason=f"fix {number} is not tested yet"
+        )
 
 
 def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
@@ -231,15 +233,15 @@ def _priority(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     """Let a task end; what could not be stored is tried once more, and then given up."""
-    for each in keeper.store.outputs_in_trouble(task.id, -1):
-        keeper.store.set_output(each.id, due=0)
-    keeper.store.set_task(task.id, state=TaskState.CANCELLING, outcome="", reason="")
+    for each in keeper.store.outputs.in_trouble(task.id, -1):
+        keeper.store.outputs.change(each.id, due=0)
+    keeper.store.tasks.change(task.id, state=TaskState.CANCELLING, outcome="", reason="")
     _end_waves(keeper, task, BY_CANCEL)
 
 
 def _remove(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     """Forget a task; then its copies go. If they stay after a kill, they are swept a day later."""
-    keeper.store.remove_task(task.id)
+    keeper.store.tasks.remove(task.id)
     work = partial(kept.forget, keeper.site.state, task.name, task.nonce)
     keeper.workers.start(Errand(("task copies", task.nonce), work, lambda _: None, lambda _: None))
 

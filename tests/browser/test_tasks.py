@@ -145,7 +145,7 @@ def test_by_keyboard_from_the_list_to_a_piece_that_failed(tasked, look) -> None:
     reach(page, "exit 3")
     page.keyboard.press("Enter")
     page.wait_for_url("**/pieces?state=failed&reason=*")
-    failed = tasked[0].store.failed_pieces(tasked[0].task("mc").id)[0].p
+    failed = tasked[0].store.pieces.failed(tasked[0].task("mc").id)[0].p
     reach(page, f"mc/{failed}")
     page.keyboard.press("Enter")
     page.wait_for_url(tasked[1].at(f"/tasks/mc/{failed}"))

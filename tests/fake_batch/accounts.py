@@ -17,7 +17,7 @@ def accounted(gateway: Gateway) -> None:
 
     A state directory that was put back knows nothing of some payloads, and may tell of others again.
     """
-    assert not gateway.store.unaccounted(1), f"still to be accounted: {gateway.store.unaccounted(1)}"
+    assert not gateway.store.senders.unaccounted(1), f"still to be accounted: {gateway.store.senders.unaccounted(1)}"
     lines = lines_of(gateway)
     if gateway.doubled:
         return

@@ -100,7 +100,7 @@ class Oracle:
 
     def lines(self, grid: int, n: int | None = None) -> list[Journal]:
         """Give all lines of a journal."""
-        return self.gateway.store.journal(grid, n, 1_000_000)
+        return self.gateway.store.journals.of(grid, n, 1_000_000)
 
     def in_the_end(self) -> None:
         """Check everything, once nothing is left to do."""
@@ -112,7 +112,9 @@ class Oracle:
         for grid in self.gateway.grids():
             self.one_in_the_end(grid, events)
         accounted(self.gateway)
-        assert set(self.gateway.store.wrong().values()) == {0}, "what is derived differs from what it is derived from"
+        assert set(self.gateway.store.derived.wrong().values()) == {0}, (
+            "what is derived differs from what it is derived from"
+        )
 
     def one_in_the_end(self, grid: int, events: dict[tuple[str, int], set[str]]) -> None:
         """Check a grid job that is finished."""
@@ -199,7 +201,7 @@ class Oracle:
         ]
         lines += [
             f"  journal {each.n}: {each.was} > {each.now} [{each.witness}] {each.reason}"
-            for each in store.journal(grid)
+            for each in store.journals.of(grid)
         ]
         lines += [
             f"  submission {each.k}: {each.state} {each.batch_id} {each.reason}"

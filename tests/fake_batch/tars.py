@@ -83,7 +83,9 @@ class TarOf:
 
     def _only_once(self, job: LocalJob) -> None:
         """No piece is done twice, unless a person asked for that."""
-        asked = any(line.witness == Witness.USER.value for line in self.gateway.store.journal(self.grid, job.n, 10_000))
+        asked = any(
+            line.witness == Witness.USER.value for line in self.gateway.store.journals.of(self.grid, job.n, 10_000)
+        )
         well = [each for each in self.runs[job.n] if each.code == 0]
         assert asked or self.gateway.doubled or len(well) == 1, f"done {len(well)} times: {job} by {well}"
 

@@ -241,7 +241,7 @@ class Place:
         """Give the journal as text."""
         with self.store() as store:
             return "\n".join(
-                f"{line.n} {line.was} > {line.now} [{line.witness}] {line.reason}" for line in store.journal(grid)
+                f"{line.n} {line.was} > {line.now} [{line.witness}] {line.reason}" for line in store.journals.of(grid)
             )
 
     def answer(self, grid: int = 1) -> str:
@@ -256,7 +256,7 @@ class Place:
     def accounted(self, grid: int = 1) -> Counter[tuple[int, int]]:
         """Count the lines of the accounting by local job and attempt; a living keeper may still have some to write."""
         with self.store() as store:
-            marked = Counter((each.n, each.attempt) for each in store.unaccounted(1000) if each.grid == grid)
+            marked = Counter((each.n, each.attempt) for each in store.senders.unaccounted(1000) if each.grid == grid)
         found = [line for file in self.state.glob("accounting/*.jsonl") for line in file.read_text().splitlines()]
         lines = [line for line in map(json.loads, found) if line["grid_job"] == grid]
         return Counter((line["local_job"], line["attempt"]) for line in lines) | marked

@@ -92,7 +92,7 @@ def flood(place, size: int) -> None:
     assert slowest < 20, "polls would take the keeper for dead"
     hurt.check(2)
     with hurt.store() as store:
-        assert len(list(store.details(1))) == 64
+        assert len(list(store.publications.details(1))) == 64
 
 
 @pytest.mark.torture

@@ -110,9 +110,9 @@ class Chained:
 
     def _recover(self) -> None:
         with suppress(StoreError, UnknownJob, OSError), self.at.store() as store:
-            gen = store.task_named("gen")
+            gen = store.tasks.named("gen")
             waits = [name for name in inbox.names(self.at.state) if name.startswith("wish-")]
-            if gen.state is TaskState.FINISHED and store.task_counts(gen.id, "pieces").get("failed") and not waits:
+            if gen.state is TaskState.FINISHED and store.tasks.counts(gen.id, "pieces").get("failed") and not waits:
                 self.ask("recover", "gen", parameters={"events_per_piece": 2})
 
     def finish(self) -> None:
@@ -123,9 +123,9 @@ class Chained:
         """Hold the tasks against their promise."""
         with self.at.store() as store:
             for each in NAMES:
-                assert store.task_named(each).state is TaskState.FINISHED, self.at.log()[-3000:]
-                assert store.task_named(each).outcome == "completed"
-            assert not any(store.wrong_in_tasks().values()), store.wrong_in_tasks()
+                assert store.tasks.named(each).state is TaskState.FINISHED, self.at.log()[-3000:]
+                assert store.tasks.named(each).outcome == "completed"
+            assert not any(store.tasks.wrong().values()), store.tasks.wrong()
         for each in NAMES:
             lines = [line for path in self.stored(each) for line in path.read_text().split()]
             assert Counter(map(int, lines)) == Counter(range(1, EVENTS + 1)), (each, self.at.log()[-3000:])

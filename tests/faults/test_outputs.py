@@ -136,4 +136,4 @@ def test_outputs_changed_while_the_tar_is_written_do_not_slip_in(tmp_path, monke
     with tarfile.open(world.store.grid_job(grid).result["tar"]) as tar:
         assert tar.extractfile("1.0/x.dat").read() == b"right"
     said = "output 1.0/x.dat changed after it was verified: other content than when the payload ended"
-    assert said in [line.reason for line in world.store.journal(grid)]
+    assert said in [line.reason for line in world.store.journals.of(grid)]

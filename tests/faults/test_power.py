@@ -60,7 +60,7 @@ def test_a_last_answer_that_the_store_has_forgotten_is_there(machine):
     grids = [world.submit(1, key=f"k{n}") for n in range(3)]
     for grid in grids:
         world.run_all(grid)
-    world.until(lambda: world.store.left() == [])
+    world.until(lambda: world.store.answers.owed() == [])
     world = machine.cut()
     assert [world.answer(grid) for grid in grids] == [DONE] * 3
 
@@ -69,12 +69,12 @@ def test_a_last_answer_that_was_written_a_moment_ago_is_written_again(machine, m
     """The power is cut before the store has forgotten that it is to be written."""
     world = machine.world
     grid = world.submit(1)
-    monkeypatch.setattr(type(world.store), "are_answered", lambda *_: None)
+    monkeypatch.setattr(world.store.answers, "are_written", lambda *_: None)
     world.run_all(grid)
     monkeypatch.undo()
     world = machine.cut()
     world.go(3)
-    assert (world.answer(grid), world.store.left()) == (DONE, [])
+    assert (world.answer(grid), world.store.answers.owed()) == (DONE, [])
 
 
 def test_outputs_of_completed_local_jobs_are_there(machine):
@@ -128,7 +128,7 @@ def test_a_power_cut_at_any_moment_loses_no_grid_job_and_no_end(machine, seed):
         assert world.answer(job.id) == DONE
         tar = tar_of(world, job.id)
         assert [tar[f"{job.id}.{n}/dat"] for n in range(job.size)] == [b"data"] * job.size
-    assert world.store.left() == []
+    assert world.store.answers.owed() == []
 
 
 def run_some(world, chance, *, all_of_them=False):

@@ -90,4 +90,4 @@ def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published
     (hurt.place / "payload.sh.go").touch()
     until(lambda: all(hurt.state_of(n) == "completed" for n in (0, 1, PAYLOADS - 1)), "no payload is harmed")
     with hurt.store() as store:
-        assert len(store.phases_of(1, 0)) == 1
+        assert len(store.publications.phases_of(1, 0)) == 1

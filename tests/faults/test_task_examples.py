@@ -50,7 +50,7 @@ class Example:
         """Return the state of the task; None: it is not taken in yet."""
         try:
             with self.at.store() as store:
-                return store.task_named(self.name).state
+                return store.tasks.named(self.name).state
         except Exception:  # no store yet
             return None
 
@@ -58,7 +58,7 @@ class Example:
         """Return the lines of all outputs in the tars."""
         with self.at.store() as store:
             tars = [job.result["tar"] for job in store.grid_jobs()]
-            assert not any(store.wrong_in_tasks().values())
+            assert not any(store.tasks.wrong().values())
         lines = []
         for each in tars:
             with tarfile.open(each) as tar:
@@ -130,14 +130,16 @@ def recover(place, seconds: int, damaged: int, change: dict[str, str], kill_ever
     assert bad > 0
     assert Counter(example.outputs()) == Counter(f"{path} {events}" for path, events in there.items())
     with example.at.store() as store:
-        task = store.task_named("arrivals")
-        assert (task.outcome, store.task_counts(task.id, "items")["completed"]) == ("completed", len(there))
-        again = [store.piece(task.id, p) for p in range(task.next_piece)]
+        task = store.tasks.named("arrivals")
+        assert (task.outcome, store.tasks.counts(task.id, "items")["completed"]) == ("completed", len(there))
+        again = [store.pieces.one(task.id, p) for p in range(task.next_piece)]
         spoilt = [each for each in again if each.state is PieceState.REPLACED]
         assert 0 < len(spoilt) <= bad
         assert f"failed: {how_many(len(spoilt), 'piece')}, " in told
         # A piece for each file of those that had failed, and no other piece was made anew.
-        assert sum(each.turn == 0 for each in again) == sum(len(store.parts_of(task.id, each.p)) for each in spoilt)
+        assert sum(each.turn == 0 for each in again) == sum(
+            len(store.pieces.parts_of(task.id, each.p)) for each in spoilt
+        )
 
 
 FEW = {
@@ -182,7 +184,7 @@ class Chain(Example):
     def is_finished(self) -> bool:
         try:
             with self.at.store() as store:
-                return all(store.task_named(each).state is TaskState.FINISHED for each in self.names)
+                return all(store.tasks.named(each).state is TaskState.FINISHED for each in self.names)
         except Exception:  # no store yet
             return False
 
@@ -197,8 +199,8 @@ class Chain(Example):
         until(self.is_finished, "all tasks are finished")
         keeper.communicate(timeout=LIMIT)
         with self.at.store() as store:
-            assert not any(store.wrong_in_tasks().values())
-            assert {store.task_named(each).outcome for each in self.names} == {"completed"}
+            assert not any(store.tasks.wrong().values())
+            assert {store.tasks.named(each).outcome for each in self.names} == {"completed"}
 
     def stored(self, store: str) -> list[str]:
         return [path.read_text() for path in sorted((self.here / store).iterdir())]

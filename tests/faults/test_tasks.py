@@ -86,8 +86,8 @@ class Tasked:
     def check(self, more: tuple[str, ...] = ()) -> None:
         """Hold the task against its promise."""
         with self.at.store() as store:
-            assert store.task_named("t").state is TaskState.FINISHED, self.at.log()[-3000:]
-            assert not any(store.wrong_in_tasks().values()), store.wrong_in_tasks()
+            assert store.tasks.named("t").state is TaskState.FINISHED, self.at.log()[-3000:]
+            assert not any(store.tasks.wrong().values()), store.tasks.wrong()
             tars = [job.result["tar"] for job in store.grid_jobs() if job.result]
         done = Counter[str]()
         told = self.diary.read_text().splitlines()
@@ -245,16 +245,16 @@ class OnTrial:
                 self.at.keep(command=command)
             self.at.finish()
             with self.at.store() as store:
-                state = store.task_named("t").state
+                state = store.tasks.named("t").state
             assert state is (TaskState.READY if step else TaskState.CONFIGURED), self.at.log()[-3000:]
 
     def check(self) -> None:
         """Each test has grid jobs of its own, whose payloads ran once; nothing of the task is acquired."""
         with self.at.store() as store:
-            task, jobs = store.task_named("t"), store.grid_jobs()
-            assert not any(store.wrong_in_tasks().values()), store.wrong_in_tasks()
-            assert (store.task_counts(task.id, "pieces"), task.next_piece) == ({}, 0)
-            assert store.task_counts(task.id, "items") == {"available": 1}
+            task, jobs = store.tasks.named("t"), store.grid_jobs()
+            assert not any(store.tasks.wrong().values()), store.tasks.wrong()
+            assert (store.tasks.counts(task.id, "pieces"), task.next_piece) == ({}, 0)
+            assert store.tasks.counts(task.id, "items") == {"available": 1}
         assert sorted(job.request["name"] for job in jobs) == sorted(
             ["t:test 1.1", "t:test 1.2", "t:test 2.1", "t:test 2.2", "t:test 1.1", "t:test 1.2"]
         )

@@ -63,7 +63,7 @@ class Throttled:
     def task(self) -> Task | None:
         try:
             with self.at.store() as store:
-                return store.task_named("t")
+                return store.tasks.named("t")
         except (StoreError, UnknownJob, OSError):
             return None
 
@@ -78,7 +78,7 @@ class Throttled:
     def room(self) -> int:
         """Return how many local jobs of its grid jobs may be in the batch system."""
         with self.at.store() as store:
-            jobs = [store.grid_job(each.grid) for each in store.live_waves(1) if each.grid]
+            jobs = [store.grid_job(each.grid) for each in store.waves.live(1) if each.grid]
         return sum(each.size if each.room is None else each.room for each in jobs)
 
     def is_in(self, state: TaskState) -> bool:
@@ -87,7 +87,7 @@ class Throttled:
 
     def told(self) -> str:
         with self.at.store() as store:
-            return "\n".join(f"{line.at} {line.what}: {line.reason}" for line in store.task_journal(1))
+            return "\n".join(f"{line.at} {line.what}: {line.reason}" for line in store.tasks.journal(1))
 
 
 STARTED = "start requested: somebody, by hand, untested"

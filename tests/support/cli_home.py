@@ -118,7 +118,7 @@ def sent(home):
     home.move(2, State.FAILED, Witness.EXIT_RECORD, "exit 3")
     home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
     home.store.set_attempt(1, 1, 3, record=exit_record("jim-cafe-1-1", hour=11), verdict="failed", reason="exit 3")
-    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    home.store.publications.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
     home.store.set_fact("seen", "2026-01-31T11:59:57.000Z")
 
 

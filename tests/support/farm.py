@@ -61,7 +61,7 @@ class Farm:
             if self.world.finished(grid):
                 return
             self.second()
-        raise AssertionError(f"{self.world.store.counts(grid)} {self.world.store.journal(grid)[-9:]}")
+        raise AssertionError(f"{self.world.store.counts(grid)} {self.world.store.journals.of(grid)[-9:]}")
 
     def _begin(self, node: Node) -> None:
         batch = self.world.batch

@@ -440,7 +440,7 @@ class World:
             if true():
                 return
             self.go(1, seconds)
-        raise AssertionError(f"not within {rounds} rounds: {self.store.counts(1)} {self.store.journal(1)[-12:]}")
+        raise AssertionError(f"not within {rounds} rounds: {self.store.counts(1)} {self.store.journals.of(1)[-12:]}")
 
     def run_all(self, grid: int) -> None:
         """Let every accepted task run to its end, until the grid job is finished."""

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from jim.clock import Clock
 from jim.keeper.keeper import Keeper
+from jim.statusdb import empty_store
+from jim.statusdb.connected import StorePart
+from jim.statusdb.store import Store
+from jim.statusdb.tasks.outputs import Following
 from tools import house
 
 ADAPTERS = sorted(each.stem for each in (Path(__file__).parents[2] / "adapters").glob("[a-z]*.py"))
@@ -22,6 +27,13 @@ def test_what_all_moves_of_the_keeper_share_is_little() -> None:
     assert len(dataclasses.fields(Keeper)) <= 10
 
 
-def test_most_functions_fit_on_a_hand() -> None:
-    lengths = sorted(house.functions())
-    assert lengths[len(lengths) * 9 // 10] <= 15
+def test_the_store_is_made_of_parts_and_no_tower() -> None:
+    parts = {type(part) for part in vars(empty_store(Clock())).values() if isinstance(part, StorePart)}
+    assert len(Store.__mro__[1:-1]) <= 2
+    assert {each.__name__: count for each in (Store, *parts) if (count := methods(each)) > 90} == {}
+    assert {each.__name__ for each in parts if not set(each.__bases__) <= {StorePart, Following}} == set()
+
+
+def methods(kind: type) -> int:
+    """Count the methods of a class, with those that it inherits."""
+    return sum(callable(getattr(kind, name)) for name in dir(kind) if not name.startswith("__"))

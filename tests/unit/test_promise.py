@@ -12,7 +12,7 @@ from tests.support.stand_ins import Answers, Instead, World
 
 
 def witnesses(world: World, grid: int, n: int = 0) -> list[tuple[str, str, str]]:
-    return [(line.was, line.now, line.witness) for line in world.store.journal(grid, n)]
+    return [(line.was, line.now, line.witness) for line in world.store.journals.of(grid, n)]
 
 
 def test_a_grid_job_goes_from_request_to_tar(world):
@@ -366,7 +366,7 @@ def test_a_late_exit_record_after_the_verdict_changes_nothing(world):
     world.batch.finish(2, code=4)
     world.until(lambda: world.finished(grid))
     assert world.state(grid) is State.FAILED
-    assert any(line.now == "late exit record" for line in world.store.journal(grid))
+    assert any(line.now == "late exit record" for line in world.store.journals.of(grid))
 
 
 def test_an_exit_record_that_missed_the_spool_is_found(world):

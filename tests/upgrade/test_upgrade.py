@@ -116,22 +116,22 @@ STATES = ("intended", "unknown", "full", "refused", "cancelled", "recorded", "co
 
 
 def test_what_had_ended_stays_as_it_is_and_journals_go_on(world):
-    tar, lines = Path(world.store.grid_job(1).result["tar"]), world.store.journal(2)
-    before = tar.read_bytes(), (world.site.state / "answers/1").read_bytes(), world.store.journal(1)
+    tar, lines = Path(world.store.grid_job(1).result["tar"]), world.store.journals.of(2)
+    before = tar.read_bytes(), (world.site.state / "answers/1").read_bytes(), world.store.journals.of(1)
     go_on(world)
-    assert (tar.read_bytes(), (world.site.state / "answers/1").read_bytes(), world.store.journal(1)) == before
-    assert world.store.journal(2)[: len(lines)] == lines
+    assert (tar.read_bytes(), (world.site.state / "answers/1").read_bytes(), world.store.journals.of(1)) == before
+    assert world.store.journals.of(2)[: len(lines)] == lines
     with tarfile.open(world.store.grid_job(2).result["tar"]) as tar:
         assert tar.extractfile("2.2/events.dat").read() == b"2.2"
 
 
 def test_what_is_derived_is_right_after_the_upgrade_and_in_the_end(world):
     right = {"tally": 0, "cells": 0, "pulse": 0, "phase": 0, "on_host": 0}
-    assert world.store.wrong() == right
-    assert [(each.host, each.attempts, each.failed) for each in world.store.hosts(2, 9)] == [("node1", 6, 3)]
+    assert world.store.derived.wrong() == right
+    assert [(each.host, each.attempts, each.failed) for each in world.store.seen.hosts(2, 9)] == [("node1", 6, 3)]
     go_on(world)
-    assert world.store.wrong() == right
-    site = Counter(each.what for each in world.store.lately("2000-01-01T00:00Z") for _ in range(each.times))
+    assert world.store.derived.wrong() == right
+    site = Counter(each.what for each in world.store.seen.lately("2000-01-01T00:00Z") for _ in range(each.times))
     assert site == {"started": 20, "completed": 17, "failed": 1, "killed": 1}
 
 

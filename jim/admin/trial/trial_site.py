@@ -264,7 +264,7 @@ class TrialSite:
 
     def in_vain(self, job: int) -> bool:
         """Tell whether the batch system says that a part of a grid job can never start."""
-        reasons, _ = self.store.reasons(job, (State.SUBMITTED,), REASONS)
+        reasons, _ = self.store.seen.reasons(job, (State.SUBMITTED,), REASONS)
         return any(each.reason.kind is Kind.NEVER_STARTS for each in reasons)
 
     def over(self, *jobs: int) -> bool:
@@ -296,7 +296,7 @@ class TrialSite:
 
     def reasons(self, job: int) -> list[Reason]:
         """Return the reasons for the state of a grid job: of local jobs, submissions and the batch system."""
-        reasons = [each.reason for each in self.store.reasons(job, tuple(State), 2)[0]]
+        reasons = [each.reason for each in self.store.seen.reasons(job, tuple(State), 2)[0]]
         reasons += map(whole_reason, self.store.submissions(SubmissionState.INTENDED, *LOST, grid=job))
         if self.store.counts(job).get(State.SUBMITTING):  # during a new attempt, only the last attempt has a reason
             reasons += map(whole_reason, self.store.attempts(job)[-2:])

@@ -143,7 +143,7 @@ def _left(view: View, verb: TaskVerb, wanted: Iterable[Wanted]) -> dict[str, tup
     """Leave a wish for each task; return it, and the last line of the task's journal before it, by their names."""
     found: dict[str, tuple[Path, int]] = {}
     for each in wanted:
-        last = max((line.seq for line in view.store.task_journal(each.task.id, 1)), default=0)
+        last = max((line.seq for line in view.store.tasks.journal(each.task.id, 1)), default=0)
         by = inbox.by("the command line")
         found[each.task.name] = inbox.task_wish(view.site.state, verb, each.task.name, by=by, **each.content), last
     if found:
@@ -202,7 +202,7 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: W
 
 def _all(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wished) -> Iterable[Wanted]:
     """Yield the tasks that `--all` stands for; those that it leaves as they are, with the reason."""
-    for task in view.store.tasks():
+    for task in view.store.tasks.all():
         if task.state not in OF_ALL[verb] and not hangs_on(task, verb, {}, wished.get(task.name, set())):
             continue
         try:

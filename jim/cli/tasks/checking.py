@@ -47,7 +47,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if file.exists():
         specs = task_file.read(file.absolute(), site, known=creating.known(site.state))
     else:
-        specs = [look().store.task_named(name).spec]
+        specs = [look().store.tasks.named(name).spec]
     records = [_checked(spec, site) for spec in specs]
     if arguments.json:
         say_json(records)

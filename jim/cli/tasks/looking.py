@@ -63,7 +63,7 @@ def _status(arguments: argparse.Namespace) -> int:
     view = look()
     if len(arguments.names) == 1:
         return _one(view, reading.named(view, arguments.names[0]), as_json=arguments.json)
-    tasks = [reading.named(view, name) for name in dict.fromkeys(arguments.names)] or view.store.tasks()
+    tasks = [reading.named(view, name) for name in dict.fromkeys(arguments.names)] or view.store.tasks.all()
     if arguments.json:
         say_json([each.to_record() for each in reading.seen(view, tasks)])
     elif not tasks:
@@ -202,11 +202,11 @@ def _show(arguments: argparse.Namespace) -> int:
     task = reading.named(view, arguments.name)
     _one(view, task, as_json=arguments.json)
     if not arguments.json:
-        waves = view.store.waves(task.id)
+        waves = view.store.waves.all(task.id)
         say()
         table(("wave", "pieces", "grid job", "state", "reason"), map(_wave, waves))
         say()
-        lines = view.store.task_journal(task.id, LINES)
+        lines = view.store.tasks.journal(task.id, LINES)
         rows = ((local_time(each.at), plain(each.what), with_local_times(plain(each.reason))) for each in lines)
         table(("at", "what", "reason"), rows)
     return 0

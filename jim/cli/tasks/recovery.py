@@ -65,7 +65,7 @@ def recovered(view: View, task: Task, content: Mapping[str, Any]) -> dict[str, A
         "items": len({part.item for *_, parts in failed for part in parts}),
         **({} if events is None else {"events": events}),
         "reasons": told | ({"other reasons": others} if others else {}),
-        "completed": view.store.task_counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
+        "completed": view.store.tasks.counts(task.id, "pieces").get(PieceState.COMPLETED, 0),
         "becomes": len(list(cut_again(task.spec.split, failed, content, view.site))),
         **({"not_kept": gone} if gone else {}),
     }
@@ -101,13 +101,13 @@ def of_fix(view: View, task: Task, words: list[str]) -> dict[str, Any]:
 
 def _try(view: View, task: Task, changes: Mapping[str, Any]) -> None:
     """Refuse changes with which the request of a task makes no sense, or is more than the site allows."""
-    spec = fixed(task.spec, [*view.store.fixes(task.id).values(), changes])
+    spec = fixed(task.spec, [*view.store.tasks.fixes(task.id).values(), changes])
     sample(spec, view.site, events=spec.events)
 
 
 def fix_in_words(view: View, task: Task, content: dict[str, Any], reached: int) -> str:
     """Return the number of a fix, what it changes, and how many pieces it reaches."""
-    fixes = view.store.fixes(task.id)
+    fixes = view.store.tasks.fixes(task.id)
     before = fixed(task.spec, fixes.values()).request
     changes = content.get("changes", {}).items()
     told = (f"{name} {written(before.get(name, 'none'))} → {written(value)}" for name, value in changes)

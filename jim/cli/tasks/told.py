@@ -31,7 +31,7 @@ def _recover(known: Known, content: Content) -> Told:
 
 def _fix(known: Known, content: Content) -> Told:
     reached = known.pieces(PieceState.SENT) + known.pieces(PieceState.READY)
-    number = len(known.view.store.fixes(known.task.id)) + 1
+    number = len(known.view.store.tasks.fixes(known.task.id)) + 1
     return fix_in_words(known.view, known.task, dict(content), reached), {"fix": number, "reached": reached}
 
 
@@ -39,7 +39,7 @@ def _drop(known: Known, content: Content) -> Told:
     """Count which items are given up, if nothing of them is on the way, and which cannot be."""
     counts = Counter({"given up": 0})
     for name in dict.fromkeys(content["items"]):
-        item = known.view.store.item_named(known.task.id, name)
+        item = known.view.store.pools.item_named(known.task.id, name)
         able = item and (item.state in GIVEN_UP_FROM or item.state is ItemState.ACQUIRED)
         counts["given up" if able else f"{item.state} already" if item else "unknown"] += 1
     more = ", unless they are on the way" if counts["given up"] else ""
@@ -49,12 +49,12 @@ def _drop(known: Known, content: Content) -> Told:
 def _add(known: Known, content: Content) -> Told:
     """Count which names are new, which are known already, and which come too late."""
     store, task = known.view.store, known.task
-    closed = {each.grp for each in store.groups(task.id) if each.closed and not content.get("reopen")}
+    closed = {each.grp for each in store.pools.groups(task.id) if each.closed and not content.get("reopen")}
     counts = Counter({"new": 0, "known already": 0, "late": 0})
     for name, grp in dict(grouped(task, content["items"])).items():
         if grp is None:
             counts["outside of every group"] += 1
-        elif store.item_named(task.id, name):
+        elif store.pools.item_named(task.id, name):
             counts["known already"] += 1
         else:
             counts["late" if grp in closed else "new"] += 1

@@ -53,7 +53,7 @@ def follow(
         began, view = monotonic(), look()
         wished = inbox.is_wished(view.site.state, name)  # what is read after this shows the effect of earlier wishes
         try:
-            task, heart = view.store.task_named(name), view.heart()
+            task, heart = view.store.tasks.named(name), view.heart()
             line = line_of(view, task)
         finally:
             view.store.close()

@@ -55,7 +55,7 @@ class Tending:
         except UnknownJob:
             self._written.pop(number, None)
             return
-        places = keeper.store.at_door(number).places
+        places = keeper.store.at_doors.of(number).places
         if places.get("progress") and line and self._written.get(number) != line:
             self._written[number] = line
             work = partial(_show, keeper.site, job, places, line)

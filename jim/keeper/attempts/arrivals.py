@@ -320,4 +320,4 @@ def _left(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a wrapper has left a host which JIM avoids; `leaving` fences the attempt."""
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
-        keeper.store.set_left(arrival.key, attempt.n, alike.claim_in(arrival.path).host)
+        keeper.store.spared.set_left(arrival.key, attempt.n, alike.claim_in(arrival.path).host)

@@ -77,7 +77,7 @@ def _failed(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -
     """Return the facts about an attempt, and about those before."""
     attempts = keeper.store.attempts(attempt.grid, n=attempt.n)
     before = [each for each in attempts if each.attempt < attempt.attempt and each.verdict]
-    spared = keeper.store.spared_among((each.grid, each.k, each.idx) for each in before)
+    spared = keeper.store.spared.among((each.grid, each.k, each.idx) for each in before)
     history = tuple(
         replace(_facts_of(keeper, each, whole_reason(each)), counts=(each.grid, each.k, each.idx) not in spared)
         for each in before

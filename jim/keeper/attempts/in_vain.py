@@ -36,10 +36,12 @@ class InVain:
         if not keeper.doubts.listed.at or keeper.doubts.listed.in_vain is self._told:
             return
         self._told, now = keeper.doubts.listed.in_vain, keeper.clock.steady()
-        since = {key: then for key, then in keeper.store.in_vain().items() if then <= now}  # a clock may be set back
+        since = {
+            key: then for key, then in keeper.store.senders.in_vain().items() if then <= now
+        }  # a clock may be set back
         begun, over = dict.fromkeys(self._told.keys() - since.keys(), now), since.keys() - self._told.keys()
         if begun or over:
-            keeper.store.set_in_vain(begun, over)
+            keeper.store.senders.set_in_vain(begun, over)
         since |= begun
         patience = keeper.site.limits.stuck_seconds
         late = [key for key in self._told if now - since[key] >= patience][:AT_ONCE]

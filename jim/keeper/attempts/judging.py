@@ -76,7 +76,7 @@ def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob, avoi
 
 def was_suspended(keeper: Keeper, grid: int, n: int) -> bool:
     """Tell whether a local job was ever seen suspended: then its run time is shorter than its wall time."""
-    return any(line.now == State.SUSPENDED.value for line in keeper.store.journal(grid, n))
+    return any(line.now == State.SUSPENDED.value for line in keeper.store.journals.of(grid, n))
 
 
 def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:

@@ -20,20 +20,20 @@ LEAVING, AT_ONCE, EVERY_SECONDS = "leaving", 500, 0.5
 
 def leave(keeper: Keeper) -> None:
     """Let a worker take the claims of these attempts."""
-    if keeper.workers.ready(LEAVING) and (left := list(keeper.store.to_fence(AT_ONCE))):
+    if keeper.workers.ready(LEAVING) and (left := list(keeper.store.spared.to_fence(AT_ONCE))):
         keeper.workers.start(Errand(LEAVING, partial(in_vain.take_claims, keeper, left), partial(_taken, keeper)))
         keeper.workers.wait(LEAVING, EVERY_SECONDS)
 
 
 def _taken(keeper: Keeper, holders: Holders) -> None:
     with keeper.store.transaction():
-        hosts = keeper.store.to_fence(AT_ONCE)
+        hosts = keeper.store.spared.to_fence(AT_ONCE)
         for key, holder in holders.items():
             attempt = keeper.store.attempt(*key)
             if attempt is None or attempt.verdict:
-                keeper.store.count_in(key)
+                keeper.store.spared.count_in(key)
             elif holder and not holder.fence:
-                keeper.store.count_in(key)
+                keeper.store.spared.count_in(key)
                 arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
             else:
                 left(keeper, attempt, hosts.get(key, ""))
@@ -45,10 +45,10 @@ def left(keeper: Keeper, attempt: Attempt, host: str) -> None:
         return
     key = attempt.grid, attempt.k, attempt.idx
     with keeper.store.transaction():
-        before = keeper.store.spared(attempt.grid, attempt.n)
+        before = keeper.store.spared.count(attempt.grid, attempt.n)
         if before < SPARED_AT_MOST:
-            keeper.store.spare(key, attempt.n, host)
+            keeper.store.spared.spare(key, attempt.n, host)
         else:
-            keeper.store.count_in(key)
+            keeper.store.spared.count_in(key)
         wish = judging.cancelled(keeper, attempt.grid, attempt.n)
         judging.record(keeper, key, verdict.of_left(host, before=before, cancelled=wish))

@@ -48,7 +48,7 @@ class Allowance:
 
 def take(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: AbstractSet[Key]) -> list[Taken]:
     """Take in publications. Those that came together with the end of their attempt are not late."""
-    known = keeper.store.publishers({each.key for each in arrivals})
+    known = keeper.store.publications.publishers({each.key for each in arrivals})
     return [_take(keeper, each, known.get(each.key), ended=each.key not in just_ended) for each in arrivals]
 
 
@@ -68,8 +68,8 @@ def _take(keeper: Keeper, arrival: Arrival, by: Publisher | None, *, ended: bool
 def _refuse(keeper: Keeper, arrival: Arrival, by: Publisher | None, error: Exception) -> str:
     """Count a publication that is refused. Of a grid job that was removed, and over the limits, nothing is kept."""
     if by is not None:
-        keeper.store.count_refused(by.grid, by.n, refused=1)
-    if isinstance(error, OverLimit) or (by is None and keeper.store.removed_at(arrival.key[0])):
+        keeper.store.publications.count_refused(by.grid, by.n, refused=1)
+    if isinstance(error, OverLimit) or (by is None and keeper.store.removals.at(arrival.key[0])):
         return ""
     return str(error)
 
@@ -77,12 +77,12 @@ def _refuse(keeper: Keeper, arrival: Arrival, by: Publisher | None, error: Excep
 def _publish(keeper: Keeper, arrival: Arrival, by: Publisher, *, late: bool) -> None:
     visible = keeper.site.batch.visible_seconds
     if late and by.attempt == by.latest and age_seconds(by.ended, keeper.clock.utc()) > visible:
-        keeper.store.count_refused(by.grid, by.n, dropped=1)
+        keeper.store.publications.count_refused(by.grid, by.n, dropped=1)
         return
     content = element(arrival.name, read_regular(arrival.path, LONGEST).decode())
     _require_room(keeper, by.grid, by.n, arrival.name, content)
     validity = _validity(keeper, by.job_type, content)
-    keeper.store.publish(by.grid, by.n, arrival.name, content, by.attempt, late, validity)
+    keeper.store.publications.publish(by.grid, by.n, arrival.name, content, by.attempt, late, validity)
 
 
 def of_grid_job(keeper: Keeper, grid: int, name: str, text: str) -> None:
@@ -91,11 +91,11 @@ def of_grid_job(keeper: Keeper, grid: int, name: str, text: str) -> None:
         content = element(name, text)
         _require_room(keeper, grid, OF_ALL, name, content)
         validity = _validity(keeper, keeper.store.grid_job(grid).job_type, content)
-        keeper.store.publish(grid, OF_ALL, name, content, 0, False, validity)
+        keeper.store.publications.publish(grid, OF_ALL, name, content, 0, False, validity)
     except StoreError:
         raise
     except JimError as error:
-        keeper.store.count_refused(grid, OF_ALL, refused=1)
+        keeper.store.publications.count_refused(grid, OF_ALL, refused=1)
         log.warning("%d: the publication %r is refused: %s", grid, name, error)
 
 
@@ -110,7 +110,7 @@ def _validity(keeper: Keeper, job_type: str, content: str) -> str:
 
 
 def _require_room(keeper: Keeper, grid: int, n: int, name: str, content: str) -> None:
-    count, size = keeper.store.published_beside(grid, n, name)
+    count, size = keeper.store.publications.published_beside(grid, n, name)
     if count >= MOST or size + len(content.encode()) > MOST_BYTES:
         raise OverLimit(f"more than {MOST} names, or {MOST_BYTES:,} bytes, of one local job")
 

@@ -25,7 +25,7 @@ class Validating:
 
     def __call__(self, keeper: Keeper) -> None:
         """Start a child for publications that are not compared yet."""
-        if keeper.workers.ready(KEY) and (some := keeper.store.unchecked(self._most)):
+        if keeper.workers.ready(KEY) and (some := keeper.store.publications.unchecked(self._most)):
             own = keeper.site.site.handlers
             told = [(each.content, _files(each.job_type, own)) for each in some]
             done, failed = partial(self._compared, keeper, some), partial(self._not_compared, keeper, some)
@@ -36,13 +36,13 @@ class Validating:
         for file, words in found.faults.items():
             if keeper.workers.pace(("grammar", file)):
                 log.warning("the grammar %s cannot be used: %s", file, words)
-        keeper.store.are_checked(zip(some, found.differing, strict=True))
+        keeper.store.publications.are_checked(zip(some, found.differing, strict=True))
 
     def _not_compared(self, keeper: Keeper, some: Sequence[Unchecked], error: BaseException) -> None:
         """Look for the publication for which the child needs too much: try fewer, and give up a single one."""
         self._most = max(1, len(some) // 8)
         if len(some) == 1:
-            keeper.store.are_checked([(some[0], str(error))])
+            keeper.store.publications.are_checked([(some[0], str(error))])
 
 
 def _files(job_type: str, own: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     new = keeper.store.add_grid_job(number, key, *told, content.get("by", ""), content.get("realm", ""))
     if new:
         _keep_beside(keeper, number, content)
-    owner = keeper.store.known_as(key)
+    owner = keeper.store.numbers.of_key(key)
     if owner == number:
         log.info("%d: %s", number, "accepted" if new else "known already")
         return partial(inbox.keep, path, content)
@@ -67,9 +67,9 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
 def _keep_beside(keeper: Keeper, number: int, content: Mapping[str, Any]) -> None:
     """Store who sent a request, and what its door keeps of the grid job."""
     if content.get("sender"):
-        keeper.store.set_sender(number, sender_of(content["sender"]))
+        keeper.store.senders.put(number, sender_of(content["sender"]))
     if kept := {name: content[name] for name in ("after", "places") if content.get(name)}:
-        keeper.store.set_at_door(number, **kept)
+        keeper.store.at_doors.change(number, **kept)
 
 
 def details(content: Mapping[str, Any]) -> Iterator[str]:
@@ -102,7 +102,7 @@ class Wishes:
         if content["target"].startswith(PREFIX):
             return self._take_of_task(path, content)
         grid, slices = inbox.slices_of(content["target"])
-        if content["verb"] == Verb.REMOVE and self.keeper.store.removed_at(grid):
+        if content["verb"] == Verb.REMOVE and self.keeper.store.removals.at(grid):
             return partial(inbox.taken, path)
         job = self.keeper.store.grid_job(grid)
         if why := refused_on_wave(self.keeper, job, slices, content) if job.is_of_task else "":
@@ -139,7 +139,7 @@ class Wishes:
         keeper.store.note(grid, f"{verb} requested", Witness.USER, said, n)
         by_its_door = verb == Verb.CANCEL and not slices and content.get("door") == job.door
         if by_its_door and not keeper.doors.named(job.door).takes_cancelled:
-            keeper.store.set_at_door(grid, cancelled=True)
+            keeper.store.at_doors.change(grid, cancelled=True)
         wishes.take(keeper, job, verb, slices, content, self.resplits)
         if job.is_of_task:
             unsettle(keeper, job)

@@ -44,7 +44,7 @@ def _note(keeper: Keeper, content: Any, words: str) -> None:
         return
     target, what = str(content.get("target", "")), f"{str(content.get('verb', ''))[:LONGEST_VERB]} changes nothing"
     if target.startswith(PREFIX):
-        keeper.store.note_task(keeper.store.task_named(target.removeprefix(PREFIX)).id, what, words)
+        keeper.store.tasks.note(keeper.store.tasks.named(target.removeprefix(PREFIX)).id, what, words)
     elif target:
         grid, _ = inbox.slices_of(target)
         keeper.store.grid_job(grid)

@@ -131,7 +131,7 @@ def _ask(keeper: Keeper) -> Compared:
         compared.unseen = unseen(compared, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
         words = queue_words.grouped(keeper.channel.with_waits(listing), live, keeper.adapter.name_length)
-        compared.new_words = store.new_queue_words(words)
+        compared.new_words = store.queue_words.new(words)
         if len(listing) > len(live) - len(compared.missing):  # the listing shows more than the live attempts
             compared.leftovers, compared.lingering = _leftovers(keeper, store, listing, live)
     if compared.missing and not compared.proves_absence:
@@ -211,7 +211,7 @@ def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
     """Take in a compared listing."""
     keeper.store.set_fact("seen", keeper.health.seen)
     if compared.new_words:
-        keeper.store.set_queue_words(compared.new_words)
+        keeper.store.queue_words.put(compared.new_words)
     at = keeper.doubts.listed.at
     keeper.doubts.listed = Listed(at, compared.shown, compared.unseen, compared.in_vain)
     with keeper.store.transaction():

@@ -128,7 +128,7 @@ def _judge(keeper: Keeper, known: Mapping[str, Avoided], asked: int, *, evidence
         there = set() if tried or not ordering.avoid else left_lately(store, now)
         found = avoiding.avoided(known, ordering, tried, holes, now, there)
         eaten = {key: hole.host for hole in holes if hole.host in found for key in hole.eaten}
-        spared, excluded = store.spared_among(eaten), _excluded(store, found)
+        spared, excluded = store.spared.among(eaten), _excluded(store, found)
     try:
         avoid.write(keeper.site.work, found.values())
     except (OSError, JimError) as error:  # the batch system is told all the same
@@ -142,15 +142,15 @@ def _excluded(store: Store, found: Mapping[str, Avoided]) -> tuple[str, ...]:
 
     A host on trial is not excluded: the first attempt that comes there tries it.
     """
-    return tuple(sorted(host for host, each in found.items() if not each.trial and store.host_totals(host)))
+    return tuple(sorted(host for host, each in found.items() if not each.trial and store.hosts.totals(host)))
 
 
 def spare(keeper: Keeper, key: Key, host: str) -> None:
     """Let an attempt that a black hole has eaten not count; try its local job again, unless its grid job has ended."""
     store, attempt = keeper.store, keeper.store.attempt(*key)
-    if attempt is None or not attempt.verdict or store.spared(attempt.grid, attempt.n) >= SPARED_AT_MOST:
+    if attempt is None or not attempt.verdict or store.spared.count(attempt.grid, attempt.n) >= SPARED_AT_MOST:
         return
-    store.spare(key, attempt.n, host)
+    store.spared.spare(key, attempt.n, host)
     local = store.local_job(attempt.grid, attempt.n)
     spent = max(0, local.spent - 1)
     if _again(keeper, attempt, local):

@@ -56,12 +56,12 @@ def _used(keeper: Keeper, job: GridJob) -> Sequence[Used]:
     """Return what completed local jobs of the same kind have used; nothing for a request without events of its own."""
     if job.splitter or len(job.request_text) > LONGEST_REQUEST:
         return ()
-    return keeper.store.used(job.job_type, str(job.request.get("request_id") or ""), MOST)
+    return keeper.store.completed.used(job.job_type, str(job.request.get("request_id") or ""), MOST)
 
 
 def _is_next(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether nothing can live of the grid job that had its key before: that one has finished, or is removed."""
-    after = keeper.store.at_door(job.id).after
+    after = keeper.store.at_doors.of(job.id).after
     try:
         return not after or keeper.store.grid_job(after).step is Step.FINISHED
     except UnknownJob:
@@ -91,7 +91,7 @@ def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolv
 def _sharing(keeper: Keeper, job: GridJob) -> str:
     """Return the words that grid jobs have in common which may share an input package; empty: the account's own."""
     with closing(keeper.store.reader()) as store:
-        sender = store.sender(job.id)
+        sender = store.senders.of(job.id)
     if not sender.dn and (sender.contact or job.door not in ("", DEFAULT)):  # nobody knows whose it is
         return f"grid job {job.id}"
     return sender.counted_as

@@ -68,7 +68,7 @@ class Sending:
         if not _may_send(keeper, job):
             return when
         if not keeper.store.local_jobs(job.id, (State.WAITING,), limit=1, due=keeper.clock.steady()):
-            return keeper.clock.boot_at(keeper.store.next_due(job.id))
+            return keeper.clock.boot_at(keeper.store.seen.next_due(job.id))
         self._turns.add(sender, job.id, job.priority)
         return when
 

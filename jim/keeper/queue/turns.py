@@ -65,11 +65,11 @@ class Senders:
         if not keeper.site.limits.queued_per_dn:
             return ANYONE
         if self._of is None:
-            self._of = {number: (dn, count) for number, dn, count in keeper.store.in_batch_of_senders()}
+            self._of = {number: (dn, count) for number, dn, count in keeper.store.senders.in_batch_of_senders()}
             for dn, count in self._of.values():
                 self._queued[dn] += count
         known = self._of.pop(job.id, None)
-        dn, before = known or (keeper.store.sender(job.id).counted_as, 0)
+        dn, before = known or (keeper.store.senders.of(job.id).counted_as, 0)
         if not dn:
             return ANYONE
         counts = keeper.store.counts(job.id)

@@ -52,11 +52,11 @@ class Accounting:
         now = keeper.clock.boot()
         if not keeper.workers.ready(KEY) or (now < self._next and keeper.store.unfinished()):
             return
-        ended = keeper.store.unaccounted(AT_ONCE)
+        ended = keeper.store.senders.unaccounted(AT_ONCE)
         if not ended:
             return
         if not keeper.site.keep.accounting_days:
-            keeper.store.are_accounted(ended[-1].seq)
+            keeper.store.senders.are_accounted(ended[-1].seq)
             return
         self._next = now + (EVERY_SECONDS if len(ended) < AT_ONCE else 0.0)
         sure, self._sure = self._sure, frozenset()
@@ -66,7 +66,7 @@ class Accounting:
         keeper.workers.start(Errand(KEY, work, done, partial(_failed, keeper)))
 
     def _written(self, keeper: Keeper, last: int, files: frozenset[Path], _: None) -> None:
-        keeper.store.are_accounted(last)
+        keeper.store.senders.are_accounted(last)
         self._sure = files
 
 
@@ -122,7 +122,7 @@ class Sent(NamedTuple):
 
 def _sent(keeper: Keeper, grid: int) -> Sent:
     job = keeper.store.grid_job(grid)
-    return Sent(job, keeper.store.sender(grid), _asked(keeper, job.job_type, job.request))
+    return Sent(job, keeper.store.senders.of(grid), _asked(keeper, job.job_type, job.request))
 
 
 def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:

@@ -40,9 +40,12 @@ class Aging:
         if not keeper.workers.ready(LOOK):
             return
         keeper.workers.wait(LOOK, LOOKED_EVERY)
-        for number, place in keeper.store.removed():  # by a keeper that was killed or failed before the files were gone
+        for (
+            number,
+            place,
+        ) in keeper.store.removals.to_finish():  # by a keeper that was killed or failed before the files were gone
             self._remove_files(keeper, number, place)
-        keeper.store.thin()
+        keeper.store.derived.thin()
         self._forget_senders(keeper)
         self._look_through(keeper, 0)
         _sweep_leftovers(keeper, keeper.site.keep.seconds(test=False))
@@ -53,7 +56,7 @@ class Aging:
         """Remove grid jobs whose time is over, in parts: very many may have finished."""
         jobs = keeper.store.finished(above, AT_ONCE)
         for job in jobs:
-            if is_over(keeper, job) and not keeper.store.is_unaccounted(job.id):
+            if is_over(keeper, job) and not keeper.store.senders.is_unaccounted(job.id):
                 self._start(keeper, self._removal(keeper, job, "older than the site's age limit"))
         if len(jobs) == AT_ONCE:
             keeper.workers.later(LOOKING, partial(self._look_through, keeper, jobs[-1].id))
@@ -61,17 +64,17 @@ class Aging:
     def _forget_senders(self, keeper: Keeper) -> None:
         """Forget who sent grid jobs that finished longer ago than the site keeps that: first in their keys' files."""
         before = datetime.fromisoformat(keeper.clock.utc()) - timedelta(days=keeper.site.keep.identity_days)
-        for number, key in keeper.store.old_senders(before.strftime("%Y-%m-%dT%H:%M:%S.000Z"), AT_ONCE):
+        for number, key in keeper.store.senders.old(before.strftime("%Y-%m-%dT%H:%M:%S.000Z"), AT_ONCE):
             try:
                 inbox.forget_sender(keeper.site.state, key, number)
             except (JimError, OSError, ValueError) as error:  # one broken file keeps no other
                 self._failed(f"sender of grid job {number}", error)
             else:
-                keeper.store.forget_sender(number)
+                keeper.store.senders.forget(number)
 
     def remove(self, keeper: Keeper, job: GridJob) -> None:
         """Begin to remove a finished grid job that a person no longer wants; called until it is gone."""
-        if not keeper.workers.busy(("age", job.id)) and not keeper.store.is_unaccounted(job.id):
+        if not keeper.workers.busy(("age", job.id)) and not keeper.store.senders.is_unaccounted(job.id):
             keeper.workers.start(self._removal(keeper, job, "as a person asked"))
 
     def _removal(self, keeper: Keeper, job: GridJob, why: str) -> Errand[Any]:
@@ -98,21 +101,21 @@ class Aging:
         and the next keeper completes the removal.
         """
         generations.free(keeper.site.state, job.key, job.id)
-        keeper.store.remove(job)
+        keeper.store.removals.remove(job)
         log.info("%d: removed: %s", job.id, why)
         self._remove_files(keeper, job.id, job.place)
 
     def _remove_files(self, keeper: Keeper, number: int, place: str) -> None:
         (keeper.site.state / "answers" / str(number)).unlink(missing_ok=True)
         if not place:  # the directory of its number belongs to another grid job
-            keeper.store.files_are_gone(number)
+            keeper.store.removals.files_are_gone(number)
             return
         remove, gone = partial(_remove_directory, keeper, place), partial(self._gone, keeper, number)
         self._start(keeper, Errand(("age", number), remove, gone, partial(self._failed, number)))
 
     def _gone(self, keeper: Keeper, number: int, _: None) -> None:
         self._told.pop(number, None)
-        keeper.store.files_are_gone(number)
+        keeper.store.removals.files_are_gone(number)
 
     def _failed(self, what: int | str, error: BaseException) -> None:
         """Log once what hinders a removal; the next hourly look, or the wish that still waits, tries it again."""
@@ -131,8 +134,8 @@ def is_over(keeper: Keeper, job: GridJob) -> bool:
 
 def _is_wanted(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a task has still to follow a grid job, may try pieces of it again, or has to judge a test by it."""
-    wave = keeper.store.wave_of(job.id)
-    task = keeper.store.task(wave.task) if wave else None
+    wave = keeper.store.waves.of_grid_job(job.id)
+    task = keeper.store.tasks.one(wave.task) if wave else None
     if wave is None or task is None:
         return False
     if not wave.t and (_is_read(keeper, task) or _may_go_on(keeper, task, wave)):
@@ -142,15 +145,15 @@ def _is_wanted(keeper: Keeper, job: GridJob) -> bool:
 
 def _may_go_on(keeper: Keeper, task: Task, wave: Wave) -> bool:
     """Tell whether a task that has not ended may try failed pieces of a wave again."""
-    failed = (each.state is PieceState.FAILED for each in keeper.store.pieces_of_wave(task.id, wave.w))
+    failed = (each.state is PieceState.FAILED for each in keeper.store.pieces.of_wave(task.id, wave.w))
     return task.state not in ENDED and any(failed)
 
 
 def _is_read(keeper: Keeper, task: Task) -> bool:
     """Tell whether a task that has not ended reads outputs of a task in the work directory."""
     places = {each.name for each in task.spec.outputs if not each.store}
-    fed = {each.task for each in keeper.store.fed_by(task.id) if each.stream in places}
-    return any(each.state not in ENDED for number in fed if (each := keeper.store.task(number)))
+    fed = {each.task for each in keeper.store.chains.fed_by(task.id) if each.stream in places}
+    return any(each.state not in ENDED for number in fed if (each := keeper.store.tasks.one(number)))
 
 
 def is_going(keeper: Keeper, job: GridJob) -> bool:

@@ -49,7 +49,7 @@ class Answering:
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Write what polls print and note the record for the page; return when to try again."""
-        kept = keeper.store.at_door(job.id) if job.step is Step.FINISHED else AtDoor()
+        kept = keeper.store.at_doors.of(job.id) if job.step is Step.FINISHED else AtDoor()
         later = self._placing(keeper, job, kept)
         for those in (self._ended, self._syncing):
             those.discard(job.id)  # its answer may change; the last one is made durable again
@@ -85,7 +85,7 @@ class Answering:
     def publish(self, keeper: Keeper) -> None:
         """Write the page for the group after a change, once no look is due. A slow write makes the pause longer."""
         trouble = keeper.health.failures, keeper.history.failures, unsaid(keeper)
-        changed = self._changed or (trouble, keeper.store.times_changed) != (self._trouble, self._tasks)
+        changed = self._changed or (trouble, keeper.store.tasks.times_changed) != (self._trouble, self._tasks)
         calm = keeper.looks.soonest() > 0.0
         if self._ended and (calm or len(self._ended) >= MANY_ENDED) and keeper.workers.ready(LAST):
             self._make_durable(keeper)
@@ -93,7 +93,7 @@ class Answering:
             began = keeper.clock.boot()
             with suppress(OSError):  # a page that cannot be shown must not hold up a job
                 replace(keeper.site.summary, _page(keeper, self._records.values()).encode(), 0o640)
-            self._changed, self._trouble, self._tasks = False, trouble, keeper.store.times_changed
+            self._changed, self._trouble, self._tasks = False, trouble, keeper.store.tasks.times_changed
             keeper.workers.wait(PAGE, PAUSES * (keeper.clock.boot() - began))
 
     def _make_durable(self, keeper: Keeper) -> None:
@@ -108,7 +108,7 @@ class Answering:
         kept = (ended & self._syncing) - missing
         self._syncing -= ended
         keeper.looks.add(missing)
-        keeper.store.are_answered(kept)
+        keeper.store.answers.are_written(kept)
 
     def _not_durable(self, ended: set[int], error: BaseException) -> None:
         log.warning("the last answers of %d grid jobs are not durable yet, will try again: %s", len(ended), error)
@@ -137,10 +137,10 @@ def write_anew(keeper: Keeper) -> None:
                 about = entry.stat(follow_symlinks=False)
                 if about.st_size and stat.S_ISREG(about.st_mode):
                     there.add(entry.name)
-    lost = [number for number in keeper.store.answered() if str(number) not in there]
+    lost = [number for number in keeper.store.answers.written() if str(number) not in there]
     if lost:
         log.warning("the last answers of %d grid jobs are empty or missing, and are written again", len(lost))
-        keeper.store.answer_anew(lost)
+        keeper.store.answers.write_anew(lost)
 
 
 def _written(file: Path) -> bytes:
@@ -207,8 +207,8 @@ def _page(keeper: Keeper, records: Iterable[str]) -> str:
 
 def _tasks(keeper: Keeper) -> list[dict[str, Any]]:
     """Return what the group may know of tasks: how far each is, by its tally."""
-    tasks = keeper.store.tasks()
-    counts = keeper.store.counts_of_tasks([each.id for each in tasks])
+    tasks = keeper.store.tasks.all()
+    counts = keeper.store.seen_tasks.counts([each.id for each in tasks])
     return [
         {
             "name": each.name,

@@ -88,7 +88,7 @@ class Enclosure:
         """Add the folder to a tar."""
         self._summary.write(f"{'' if self._begin == ',' else '['}\n]\n")
         contents: Mapping[str, Callable[[IO[str]], object]] = {
-            "journal.csv": partial(_write_journal, self._store.journal_in_parts(self._job.id, MOST_LINES)),
+            "journal.csv": partial(_write_journal, self._store.journals.in_parts(self._job.id, MOST_LINES)),
             "log": partial(_write_log, state, self._job.id),
         }
         _add(tar, "summary.json", self._summary)

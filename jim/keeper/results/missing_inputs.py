@@ -17,29 +17,29 @@ def name(keeper: Keeper, job: GridJob, gone: Mapping[int, Gone]) -> None:
     """Store the names of missing inputs as the reasons of local jobs, of their attempts and of pieces of a task."""
     if not gone:
         return
-    wave = keeper.store.wave_of(job.id)
-    pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)} if wave and not wave.t else {}
+    wave = keeper.store.waves.of_grid_job(job.id)
+    pieces = {each.n: each for each in keeper.store.pieces.of_wave(wave.task, wave.w)} if wave and not wave.t else {}
     for n, (local, paths) in gone.items():
         piece = pieces.get(n)
         names = _names(keeper, piece) if piece else {}
         told = _told(keeper, local, [names.get(path, path) for path in paths])
         if told and piece and piece.state is PieceState.FAILED:
-            keeper.store.move_pieces(piece.task, [Ended(piece.p, piece.state, told.words, told.kind)])
+            keeper.store.pieces.move(piece.task, [Ended(piece.p, piece.state, told.words, told.kind)])
 
 
 def files_of_tasks(keeper: Keeper, job: GridJob, numbers: Iterable[int]) -> dict[int, frozenset[str]]:
     """Return the files that local jobs of a wave have, as far as their task has seen them as files."""
-    wave = keeper.store.wave_of(job.id) if job.is_of_task else None
+    wave = keeper.store.waves.of_grid_job(job.id) if job.is_of_task else None
     if wave is None or wave.t:
         return {}
-    pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)}
+    pieces = {each.n: each for each in keeper.store.pieces.of_wave(wave.task, wave.w)}
     return {n: frozenset(_names(keeper, pieces[n])) for n in numbers if n in pieces}
 
 
 def _names(keeper: Keeper, piece: PieceRow) -> dict[str, str]:
     """Return what a task calls the files of a piece, by their paths; other names of items lead to no file here."""
-    numbers = {part[1] for part in keeper.store.parts_of_pieces(piece.task, range(piece.p, piece.p + 1))}
-    items = keeper.store.items(piece.task, numbers).values()
+    numbers = {part[1] for part in keeper.store.task_documents.parts_of_pieces(piece.task, range(piece.p, piece.p + 1))}
+    items = keeper.store.pools.items(piece.task, numbers).values()
     return {str(each.record.get("lfn", each.name)): each.name for each in items if each.output or each.mtime}
 
 

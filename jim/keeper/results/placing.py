@@ -69,14 +69,14 @@ class Placing:
 
 def _give_up(keeper: Keeper, grid: int, why: str) -> None:
     with keeper.store.transaction():
-        keeper.store.set_at_door(grid, placed=f"the outputs cannot be placed: {why}")
+        keeper.store.at_doors.change(grid, placed=f"the outputs cannot be placed: {why}")
         keeper.store.note(grid, "outputs not placed", Witness.KEEPER, f"given up after an hour: {why}")
 
 
 def _still_waits(keeper: Keeper, grid: int) -> bool:
     """Tell whether outputs are still to be placed: meanwhile, a person may have retried or removed the grid job."""
     try:
-        return keeper.store.grid_job(grid).step is Step.FINISHED and keeper.store.at_door(grid).waits
+        return keeper.store.grid_job(grid).step is Step.FINISHED and keeper.store.at_doors.of(grid).waits
     except UnknownJob:
         return False
 
@@ -85,7 +85,7 @@ def _placed(keeper: Keeper, grid: int, _: None) -> None:
     if not _still_waits(keeper, grid):
         return
     with keeper.store.transaction():
-        keeper.store.set_at_door(grid, placed=PLACED)
+        keeper.store.at_doors.change(grid, placed=PLACED)
         keeper.store.note(grid, "outputs placed", Witness.KEEPER)
 
 

@@ -161,11 +161,11 @@ def _kept_elsewhere(keeper: Keeper, job: GridJob, problems: Problems) -> set[int
 
 
 def _kept_by_task(keeper: Keeper, job: GridJob) -> set[int]:
-    wave = keeper.store.wave_of(job.id) if job.is_of_task else None
+    wave = keeper.store.waves.of_grid_job(job.id) if job.is_of_task else None
     if wave is None or wave.t:
         return set()
-    pieces = keeper.store.pieces_of_wave(wave.task, wave.w)
-    return {each.n for each in pieces if keeper.store.is_kept_elsewhere(wave.task, each.p)}
+    pieces = keeper.store.pieces.of_wave(wave.task, wave.w)
+    return {each.n for each in pieces if keeper.store.outputs.is_kept_elsewhere(wave.task, each.p)}
 
 
 def _follows(keeper: Keeper, job: GridJob) -> Callable[[], None]:
@@ -173,7 +173,7 @@ def _follows(keeper: Keeper, job: GridJob) -> Callable[[], None]:
 
     def follow() -> None:
         unsettle(keeper, job)
-        wave = keeper.store.wave_of(job.id)
+        wave = keeper.store.waves.of_grid_job(job.id)
         if wave is not None:
             follow_wave(keeper, wave)
 

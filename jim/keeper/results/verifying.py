@@ -34,7 +34,7 @@ class Verifying:
         """Let a worker check some outputs that are due."""
         if not keeper.workers.ready(VERIFY):
             return
-        ready = (each for each in keeper.store.completing() if keeper.workers.ready((VERIFY, *each)))
+        ready = (each for each in keeper.store.seen.completing() if keeper.workers.ready((VERIFY, *each)))
         claimed = _claimed(keeper, list(itertools.islice(ready, VERIFIED_AT_ONCE)))
         if claimed:
             keeper.workers.start(Errand(VERIFY, partial(_check_all, claimed), partial(self._checked, keeper)))

@@ -61,7 +61,7 @@ class WhyFailed:
         if not keeper.workers.ready(key):
             return keeper.workers.due(key)
         course = self._courses.setdefault(job.id, _Course())
-        failed = keeper.store.failed_after(job.id, course.seq, AT_ONCE)
+        failed = keeper.store.last_lines.failed_after(job.id, course.seq, AT_ONCE)
         if not failed:
             return NEVER
         wanted = list(_wanted(keeper, job, course, dict.fromkeys(n for _, n in failed)))
@@ -86,7 +86,7 @@ class WhyFailed:
                 keeper, job, {wanted.local.n: (wanted.local, gone) for wanted, _, gone in found if gone}
             )
             if new:
-                keeper.store.set_last_lines(job.id, new)
+                keeper.store.last_lines.put(job.id, new)
         keeper.workers.wait(("why failed", job.id), PAUSE_SECONDS)
 
 

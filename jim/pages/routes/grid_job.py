@@ -98,11 +98,11 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "narrowed": any(name != "limit" for name, _ in asked.given),
         "job": job,
         "led_to": documents.led_to(view, job),
-        "of_task": view.store.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
+        "of_task": view.store.seen_tasks.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
         "offered": offered(job, counts),
         "status": status(job, counts, strict=view.site.site.strict_status),
-        "journal": view.store.own_journal(job.id, documents.SHOWN),
+        "journal": view.store.journals.of_itself(job.id, documents.SHOWN),
         "bad_words": ", ".join(f"{counts[state]:,} {state.value}" for state in groups.BADLY if counts.get(state)),
         "failed_query": urlencode([("state", state.value) for state in groups.BADLY if counts.get(state)]),
         "reason_query": lambda words: urlencode({"reason": words[: filters.LONGEST]}, errors="surrogateescape"),
@@ -120,7 +120,7 @@ def _slowest(number: int) -> Find:
 
 def _hosts(view: View, job: GridJob) -> list[HostSeen]:
     """Return the hosts with attempts that did not complete."""
-    return [each for each in view.store.hosts(job.id, HOSTS_SHOWN) if each.failed] if job.size else []
+    return [each for each in view.store.seen.hosts(job.id, HOSTS_SHOWN) if each.failed] if job.size else []
 
 
 def _map_of_many(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> mapping.Map | None:

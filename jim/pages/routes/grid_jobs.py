@@ -39,7 +39,7 @@ def add(app: Flask, pages: Pages) -> None:
 def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     """Show a page of the list."""
     asked = filters.read(lists.WITH_WAVES, request.args.items(multi=True))
-    tasks = view.store.tasks() if kind == "html" and lists.is_folded(asked) else []
+    tasks = view.store.tasks.all() if kind == "html" and lists.is_folded(asked) else []
     may_look = g.role is not Role.SEE
     page = lists.grid_jobs(view, asked, names=may_look, folded=bool(tasks))
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
@@ -49,8 +49,8 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     if kind == "json":
         found = lists.records(view, page.rows, names_of(view, page.rows) if may_look else {})
         return as_json({"jobs": found, "next": following or None, "shown_of": page.shown_of})
-    types, owners = view.store.choices(MOST_CHOICES)
-    tallies = view.store.tallies([job.id for job in page.rows])
+    types, owners = view.store.seen.choices(MOST_CHOICES)
+    tallies = view.store.seen.tallies([job.id for job in page.rows])
     return pages.html(
         view,
         "jobs.html",
@@ -64,7 +64,7 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
         tasks=list(map(seen_of_task, seen(view, [each for each in tasks if each.state not in OVER][:TASKS_SHOWN]))),
         folded=len(tasks),
         told=task_words,
-        of_task=view.store.tasks_of([job.id for job in page.rows if job.is_of_task]),
+        of_task=view.store.seen_tasks.tasks_of([job.id for job in page.rows if job.is_of_task]),
     )
 
 
@@ -85,9 +85,9 @@ def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:
     if not word:
         return []
     found = _local_job(view, word)
-    carried = view.store.carried_by(word)
+    carried = view.store.seen.carried_by(word)
     found += [(f"submission {k} of grid job {grid}", f"/jobs/{grid}?submission={k}") for grid, k in carried]
-    grids = view.store.ran_on(word, MOST_CHOICES)
+    grids = view.store.seen.ran_on(word, MOST_CHOICES)
     found += [(f"host {word}", address("hosts", word))] if grids else []
     found += [(f"host {word}, in grid job {grid}", f"/jobs/{grid}?{urlencode({'host': word})}") for grid in grids]
     return found

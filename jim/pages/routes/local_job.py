@@ -70,10 +70,10 @@ def local_job(pages: Pages, view: View, kind: str, number: int, n: int) -> Made:
         claim_touched=_touched(view, mine) if mine else "",
         phases=phases(view, job, n),
         published=list(_published(view, local)),
-        refused=view.store.refused(number, n),
+        refused=view.store.publications.refused(number, n),
         piece=piece_words(local.piece, whole=True),
         outputs=files if made else (),
-        journal=view.store.journal(number, n, documents.SHOWN),
+        journal=view.store.journals.of(number, n, documents.SHOWN),
         last=job.size - 1,
         offered=offered(job, (local.state,), local),
     )
@@ -138,7 +138,7 @@ def _published(view: View, local: LocalJob) -> Iterator[tuple[str, str, str, str
     from jim.statusdb.documents.xml import indented
 
     left = PUBLISHED
-    for each in view.store.details(local.grid, local.n):
+    for each in view.store.publications.details(local.grid, local.n):
         if not each.content.startswith(PHASE):
             content = cut(indented(each.content), min(LONGEST_XML, left)) if left > 0 else ""
             left -= len(content)

@@ -60,12 +60,12 @@ class Counts:
 
     def changes(self, view: View) -> Counter[str]:
         """Return how many local jobs came into each state, as far as the journal has been counted."""
-        end = view.store.journal_end()
+        end = view.store.seen.journal_end()
         with self._lock:
             if self._last is None or end < self._last:  # at first, or another store is in its place
                 self._last = end
             upto = min(end, self._last + MOST_LINES)
-            self._changes.update(view.store.changes_of_local_jobs(self._last, upto))
+            self._changes.update(view.store.seen.changes_of_local_jobs(self._last, upto))
             self._last = upto
             return self._changes.copy()
 
@@ -117,7 +117,7 @@ def _gauges(view: View) -> Iterator[Metric]:
             local.add_metric([state.value], counts.get(state, 0))
     yield local
     grid = GaugeMetricFamily("jim_grid_jobs", "Grid jobs by step", labels=["step"])
-    steps = view.store.steps()
+    steps = view.store.seen.steps()
     for step in Step:
         grid.add_metric([step.value], steps.get(step, 0))
     yield grid

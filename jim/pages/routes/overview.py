@@ -83,7 +83,7 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
 def _beside(view: View, jobs: Sequence[GridJob]) -> dict[str, Any]:
     """Return what stands beside grid jobs: their counts, and for whoever may see requests their names."""
     names = names_of(view, jobs) if g.role is not Role.SEE else {}
-    return {"tallies": view.store.tallies([job.id for job in jobs]), "names": names}
+    return {"tallies": view.store.seen.tallies([job.id for job in jobs]), "names": names}
 
 
 def _tasks(view: View, since: str) -> TasksSeen:

@@ -118,7 +118,7 @@ def _answered(pages: Pages, given: filters.Filters, most: Most) -> tuple[Plan, A
         with pages.viewing(DOCUMENT_SECONDS) as view:
             plan = _plan(view, given)
             if plan.query:
-                with view.store.at_most(DOCUMENT_SECONDS if most == ALL else SQL_SECONDS):
+                with view.store.seen.at_most(DOCUMENT_SECONDS if most == ALL else SQL_SECONDS):
                     file = queries.begun(view, plan, most)
             else:
                 file = queries.begun(view, plan, most)

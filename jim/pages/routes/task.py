@@ -47,7 +47,7 @@ def add(app: Flask, pages: Pages) -> None:
 def task_page(pages: Pages, view: View, kind: str, task: str) -> Made:
     """Show one task."""
     require_no_filter()
-    found = view.store.task_named(task)
+    found = view.store.tasks.named(task)
     if kind == "json":
         return as_json(document_of_task(tasks.in_detail(view, found)))
     return pages.html(view, "task.html", task=found, **_facts(pages, view, found))
@@ -70,10 +70,10 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "streams": task_facts.streams(view, task),
         "waves": task_facts.live_waves(view, task),
         "test": task_tests.test_facts(view, task),
-        "fixes": view.store.fixes(task.id),
+        "fixes": view.store.tasks.fixes(task.id),
         "differs": tasks.file_differs(task),
         "graph": task_graph.graph(view, [task.name]),
-        "journal": view.store.task_journal(task.id, LINES)[::-1],
+        "journal": view.store.tasks.journal(task.id, LINES)[::-1],
         "reason_query": lambda words: urlencode(
             [("state", "failed"), ("reason", words[: filters.LONGEST])], errors="surrogateescape"
         ),
@@ -92,7 +92,7 @@ def _counted(view: View, task: Task) -> dict[str, Any]:
     return {
         "past": task_pace.past(view, task),
         "spreads": task_pace.spreads(view, task),
-        "hosts": view.store.task_hosts(task.id, HOSTS_SHOWN),
+        "hosts": view.store.seen_tasks.hosts(task.id, HOSTS_SHOWN),
         "sums": task_facts.sums(view, task),
     }
 
@@ -101,4 +101,4 @@ def explained(_: Pages, view: View, kind: str, task: str) -> Made:
     """Show what a task waits for."""
     require_look()
     require_no_filter()
-    return as_json([each._asdict() for each in task_waits.waits(view, view.store.task_named(task))])
+    return as_json([each._asdict() for each in task_waits.waits(view, view.store.tasks.named(task))])

@@ -112,7 +112,7 @@ def do(pages: Pages, task: str, verb: str) -> Response:
 
 
 def _effect(view: View, asked: Asked) -> TaskEffect:
-    return effect(view, asked.verb, view.store.task_named(asked.name), asked.content)
+    return effect(view, asked.verb, view.store.tasks.named(asked.name), asked.content)
 
 
 def _whole(asked: Asked) -> Asked:
@@ -144,7 +144,7 @@ def _fits(name: str, value: str) -> bool:
 
 def _shown(pages: Pages, asked: Asked, again: str = "", status: int = 200) -> Response:
     with pages.viewing(DOCUMENT_SECONDS) as view:
-        task = view.store.task_named(asked.name)
+        task = view.store.tasks.named(asked.name)
         would = _effect(view, asked) if asked.whole else None
         made = pages.html(view, "task_control.html", **_facts(pages, task, asked, would, again))
     return never_kept(Response(made.body, status, content_type=made.kind))

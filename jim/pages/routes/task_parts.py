@@ -54,7 +54,7 @@ def add(app: Flask, pages: Pages) -> None:
 
 def groups(pages: Pages, view: View, kind: str, task: str) -> Made:
     """Show a page of the groups of a task."""
-    found, asked = view.store.task_named(task), _asked(task_lists.GROUPS)
+    found, asked = view.store.tasks.named(task), _asked(task_lists.GROUPS)
     page = task_lists.groups_page(view, found, asked)
     records = [each._asdict() for each in page.rows]
     if kind == "csv":
@@ -70,7 +70,7 @@ def groups(pages: Pages, view: View, kind: str, task: str) -> Made:
 def items(pages: Pages, view: View, kind: str, task: str) -> Made:
     """Show a page of the items of a task."""
     require_look()
-    found, asked = view.store.task_named(task), _asked(task_lists.ITEMS)
+    found, asked = view.store.tasks.named(task), _asked(task_lists.ITEMS)
     page = task_lists.items_page(view, found, asked)
     records = [dict(zip(ITEM, _item(each), strict=True)) for each in page.rows]
     if kind == "csv":
@@ -82,7 +82,7 @@ def items(pages: Pages, view: View, kind: str, task: str) -> Made:
 
 def pieces(pages: Pages, view: View, kind: str, task: str) -> Made:
     """Show a page of the pieces of a task."""
-    found, asked = view.store.task_named(task), _asked(task_lists.PIECES)
+    found, asked = view.store.tasks.named(task), _asked(task_lists.PIECES)
     page = task_lists.pieces_page(view, found, asked)
     records = [dict(zip(PIECE, _piece(each), strict=True)) for each in page.rows]
     if kind == "csv":
@@ -98,7 +98,7 @@ def pieces(pages: Pages, view: View, kind: str, task: str) -> Made:
 def outputs(pages: Pages, view: View, kind: str, task: str) -> Made:
     """Show a page of what the pieces of a task promise and have brought."""
     require_look()
-    found, asked = view.store.task_named(task), _asked(task_lists.OUTPUTS)
+    found, asked = view.store.tasks.named(task), _asked(task_lists.OUTPUTS)
     page = task_lists.outputs_page(view, found, asked)
     records = [dict(zip(OUTPUT, _output(each), strict=True)) for each in page.rows]
     if kind == "csv":
@@ -115,8 +115,8 @@ def item(pages: Pages, view: View, kind: str, task: str, number: int) -> Made:
     """Show one item of a task, from its arrival on."""
     require_look()
     require_no_filter()
-    of = view.store.task_named(task)
-    found = view.store.items(of.id, [number]).get(number)
+    of = view.store.tasks.named(task)
+    found = view.store.pools.items(of.id, [number]).get(number)
     if found is None:
         raise UnknownJob(f"{task} has no item {number}")
     steps = list(islice(story(view, of, found), STEPS_SHOWN + 1))

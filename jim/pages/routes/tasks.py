@@ -43,7 +43,7 @@ def tasks(pages: Pages, view: View, kind: str) -> Made:
         return as_json(
             {"tasks": [each.to_record() for each in page.rows], "next": following or None, "shown_of": page.shown_of}
         )
-    fed = [each.name for each in view.store.tasks() if each.spec.connectors]
+    fed = [each.name for each in view.store.tasks.all() if each.spec.connectors]
     graph = task_graph.graph(view, fed) if 0 < len(fed) <= MOST_DRAWN else None
     facts = {"asked": asked, "page": page, "after": after, "told": task_words, "graph": graph}
     return pages.html(view, "tasks.html", **facts)

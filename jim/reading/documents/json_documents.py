@@ -93,13 +93,13 @@ def of_job_in_parts(view: View, job: GridJob, wanted: Wanted) -> dict[str, Any]:
         "phases": [phase._asdict() for phase in phases(view, job)],
         "local_jobs": view.local_records(job, chosen(view, job, wanted)),
         "submissions": [each._asdict() for each in view.store.submissions(*SUBMISSION_STATES, grid=job.id)],
-        "journal": [line._asdict() for line in view.store.own_journal(job.id)],
+        "journal": [line._asdict() for line in view.store.journals.of_itself(job.id)],
     }
 
 
 def led_to(view: View, job: GridJob) -> list[GridJob]:
     """Return the grid jobs that do work of this one again, the newest first."""
-    found = view.store.grid_jobs_page(GridJobsAsked(masters=(job.id,)), SHOWN)
+    found = view.store.seen.grid_jobs_page(GridJobsAsked(masters=(job.id,)), SHOWN)
     return [each for each in found if each.id != job.id]
 
 
@@ -113,7 +113,7 @@ def of_member(view: View, job: GridJob, local: LocalJob) -> dict[str, Any]:
         "spent": local.spent,
         "phases": [phase._asdict() for phase in phases(view, job, local.n)],
         "attempts": list(_attempts(view, local)),
-        "journal": [line._asdict() for line in view.store.journal(job.id, local.n)],
+        "journal": [line._asdict() for line in view.store.journals.of(job.id, local.n)],
     }
 
 

@@ -129,8 +129,8 @@ def _sizes(view: View, of: Of) -> tuple[int, int, int, int]:
     if of.grids:
         size = sum(1 if of.n is not None else view.grid_job(number).size for number in of.grids)
     else:
-        size = sum(sum(each.values()) for each in view.store.tallies(grids).values())
-    items = sum(sum(each.get("items", {}).values()) for each in view.store.counts_of_tasks(tasks).values())
+        size = sum(sum(each.values()) for each in view.store.seen.tallies(grids).values())
+    items = sum(sum(each.get("items", {}).values()) for each in view.store.seen_tasks.counts(tasks).values())
     return len(grids), size, len(tasks), items
 
 
@@ -195,8 +195,8 @@ def _write_found(view: View, query: Query, most: Most, out: Any) -> None:
 
 def _results(view: View, query: Query, limit: int) -> Iterator[Result]:
     """Yield results; elements are read in parts, as a query for each would take longer than all the rest."""
-    tasks = {each.id: each.name for each in view.store.tasks()} if query.element in TASK_ELEMENTS else {}
-    rows = view.store.found(query, strict=view.site.site.strict_status, limit=limit)
+    tasks = {each.id: each.name for each in view.store.tasks.all()} if query.element in TASK_ELEMENTS else {}
+    rows = view.store.documents.found(query, strict=view.site.site.strict_status, limit=limit)
     while part := list(islice(rows, writing.AT_ONCE)):
         if query.element and not query.attribute:
             texts = writing.elements(view.store, query.element, part)

@@ -60,14 +60,14 @@ def write(view: View, of: Of, out: Any) -> None:
 
 def grid_jobs_of(view: View, of: Of) -> list[int]:
     """Return the grid jobs in a document."""
-    return [] if of.task else sorted(set(of.grids)) or view.store.grid_job_numbers()
+    return [] if of.task else sorted(set(of.grids)) or view.store.numbers.all()
 
 
 def tasks_of(view: View, of: Of) -> list[Task]:
     """Return the tasks in a document."""
     if of.task not in ("", EVERY):
-        return [view.store.task_named(of.task)]
-    return [] if of.grids else view.store.tasks()
+        return [view.store.tasks.named(of.task)]
+    return [] if of.grids else view.store.tasks.all()
 
 
 def _about(view: View, count: int, tasks: int) -> dict[str, dict[str, object]]:

@@ -13,7 +13,7 @@ from jim.reading.view import View
 
 def earlier(view: View, job: GridJob) -> Iterator[Wait]:
     """Tell of the grid job that had the key before, if it has not finished."""
-    after = view.store.at_door(job.id).after
+    after = view.store.at_doors.of(job.id).after
     try:
         finished = not after or view.store.grid_job(after).step is Step.FINISHED
     except UnknownJob:
@@ -25,7 +25,7 @@ def earlier(view: View, job: GridJob) -> Iterator[Wait]:
 
 def outputs(view: View, job: GridJob) -> Iterator[Wait]:
     """Tell of outputs that are not where the gatekeeper takes them from."""
-    kept = view.store.at_door(job.id)
+    kept = view.store.at_doors.of(job.id)
     if kept.waits:
         place = kept.places.get("directory")
         what = f"its outputs are not yet in {place}, where its gatekeeper takes them from"

@@ -70,7 +70,7 @@ class Slow(NamedTuple):
 
 def minutes(view: View, job: GridJob) -> list[Minute]:
     """Count changes of a grid job's local jobs by minute."""
-    return view.store.minutes(job.id) if job.size else []
+    return view.store.seen.minutes(job.id) if job.size else []
 
 
 def timeline(found: Sequence[Minute], end: str, what: Sequence[str] = ("started", *ENDS)) -> Timeline | None:
@@ -108,7 +108,7 @@ def last_hour(view: View) -> Timeline | None:
     """Return the changes of the last hour; None if there were none."""
     begin = _minute(view.now()) - 60 * (HOUR - 1)
     counts: dict[str, list[int]] = {}
-    for each in view.store.lately(_text(begin)):
+    for each in view.store.seen.lately(_text(begin)):
         place = (_minute(each.at) - begin) // 60
         if 0 <= place < HOUR:
             counts.setdefault(each.what, [0] * HOUR)[place] += each.times
@@ -141,7 +141,7 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
     counts = view.store.counts(job.id)
     if not counts.get(State.COMPLETED):
         return []
-    records = view.store.records_of_completed(job.id, LOOKED_AT)
+    records = view.store.seen.records_of_completed(job.id, LOOKED_AT)
     taken = [each for each in map(times_of, records) if each]
     wall = [seconds for seconds, _ in taken] if any(seconds for seconds, _ in taken) else []
     share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
@@ -154,7 +154,7 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
 
 def slowest(view: View, job: GridJob) -> list[Slow]:
     """Return the attempts of a grid job that took longest, completed or not, the slowest first."""
-    records = view.store.records_of_all(job.id) if job.size else ()
+    records = view.store.seen.records_of_all(job.id) if job.size else ()
     taken = (Slow(times[0], n, attempt) for n, attempt, record in records if (times := times_of(record)))
     return nsmallest(SLOWEST, taken, key=lambda each: (-each.seconds, each.n, each.attempt))
 

@@ -15,7 +15,7 @@ from jim.statusdb.asked import LastLine
 def beside(view: View, grid: int, groups: Iterable[Group], owner: str = "") -> dict[str, str]:
     """Return the line that belongs to each group of reasons, by the words of the group; some have none."""
     found: dict[str, list[LastLine]] = {}
-    for reason, line in view.store.last_lines(grid).items():
+    for reason, line in view.store.last_lines.of(grid).items():
         for form in {reason, alike(reason, (owner,))}:
             found.setdefault(form, []).append(line)
     lines = {each.words: found.get(each.words) for each in groups}
@@ -40,4 +40,4 @@ def sentences(view: View, job: GridJob) -> Iterator[str]:
 
 def records(view: View, job: GridJob) -> list[dict[str, Any]]:
     """Return the lines by reason, for documents."""
-    return [{"reason": reason, **line._asdict()} for reason, line in view.store.last_lines(job.id).items()]
+    return [{"reason": reason, **line._asdict()} for reason, line in view.store.last_lines.of(job.id).items()]

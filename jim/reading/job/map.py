@@ -87,9 +87,9 @@ def map_of(view: View, job: GridJob, filters: Filters) -> Map | None:
     if count > MOST_SINGLE:
         return _coarse(view, job)
     inside = LocalJobsAsked(numbers=((first, last),))
-    cells = {n: Look(state) for n, state in view.store.states(job.id, inside)}
+    cells = {n: Look(state) for n, state in view.store.seen.states(job.id, inside)}
     if is_narrowed(filters):
-        fit = {n for n, _ in view.store.states(job.id, asked)}
+        fit = {n for n, _ in view.store.seen.states(job.id, asked)}
         cells = {n: look if n in fit else Look(look.state, dim=True) for n, look in cells.items()}
     counts: dict[State, int] = {}
     for look in cells.values():
@@ -132,7 +132,7 @@ def _runs(cells: Sequence[Look | None], columns: int) -> dict[Look, list[Run]]:
 def _coarse(view: View, job: GridJob) -> Map:
     per_cell = _round(-(-job.size // MOST_CELLS))
     blocks: dict[int, dict[State, int]] = {}
-    for block, state, count in view.store.blocks(job.id, per_cell):
+    for block, state, count in view.store.seen.blocks(job.id, per_cell):
         blocks.setdefault(block, {})[state] = count
     cells = -(-job.size // per_cell)
     looks = [worst(blocks[block]) if block in blocks else None for block in range(cells)]

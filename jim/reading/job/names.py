@@ -25,7 +25,7 @@ def names_of(view: View, jobs: Iterable[GridJob]) -> dict[int, str]:
     """Return the names of the grid jobs of a list, which may lack their requests; a very large one gives none."""
     names = {job.id: name_of(job) for job in jobs if job.request_text != UNREAD}
     unread = [job.id for job in jobs if job.id not in names]
-    return names | {grid: _named(*told) for grid, told in view.store.names(unread, LONGEST_PARSED).items()}
+    return names | {grid: _named(*told) for grid, told in view.store.seen.names(unread, LONGEST_PARSED).items()}
 
 
 def _named(name: object, program: object) -> str:

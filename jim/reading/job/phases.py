@@ -48,15 +48,17 @@ def phases(view: View, job: GridJob, n: int | None = None) -> list[Phase]:
     with suppress(JimError, OSError):  # the job type may no longer be installed
         order = handler_of(job.job_type, view.site.site.handlers).phases
     place = {name: number for number, name in enumerate(order)}
-    found = _added_up(view, job) if n is None else [_phase(each) for each in view.store.phases_of(job.id, n)]
+    found = (
+        _added_up(view, job) if n is None else [_phase(each) for each in view.store.publications.phases_of(job.id, n)]
+    )
     return sorted(found, key=lambda phase: place.get(phase.name, len(place)))
 
 
 def _added_up(view: View, job: GridJob) -> list[Phase]:
-    found = view.store.phases(job.id)
-    planned = view.store.events(job.id) if _lacks_some(job, found) else 0
+    found = view.store.publications.phases(job.id)
+    planned = view.store.publications.events(job.id) if _lacks_some(job, found) else 0
     of_all = [_of_all(each, job, planned) for each in found]
-    return [*of_all, *(_phase(each) for each in view.store.phases_of(job.id, OF_ALL))]
+    return [*of_all, *(_phase(each) for each in view.store.publications.phases_of(job.id, OF_ALL))]
 
 
 def _lacks_some(job: GridJob, found: Sequence[PhaseSeen]) -> bool:

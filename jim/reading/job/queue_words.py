@@ -43,7 +43,7 @@ def _of(view: View, job: GridJob) -> list[QueueWords]:
     if job.step is Step.FINISHED:
         return []
     counts = {state.value: count for state, count in view.store.counts(job.id).items()}
-    return [each for each in view.store.queue_words(job.id) if counts.get(each.state)]
+    return [each for each in view.store.queue_words.of(job.id) if counts.get(each.state)]
 
 
 def _sentence(view: View, groups: list[QueueWords]) -> str:

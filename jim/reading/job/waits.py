@@ -225,7 +225,7 @@ def _given_up(submission: Submission, due: str) -> tuple[str, str]:
 
 def _noted(view: View, job: GridJob) -> Iterator[Wait]:
     """Report what listings say of queued or running jobs and what does not pass by itself."""
-    found, _ = view.store.reasons(job.id, (State.SUBMITTED, State.RUNNING), NOTES_TOLD)
+    found, _ = view.store.seen.reasons(job.id, (State.SUBMITTED, State.RUNNING), NOTES_TOLD)
     for each in found:
         if each.reason:
             in_vain = each.reason.kind is Kind.NEVER_STARTS
@@ -240,7 +240,7 @@ def _in_vain(view: View, target: str) -> str:
 
 def _queued(view: View, job: GridJob) -> Iterator[Wait]:
     counts = view.store.counts(job.id)
-    noted, _ = view.store.reasons(job.id, (State.SUBMITTED,), NOTES_TOLD)
+    noted, _ = view.store.seen.reasons(job.id, (State.SUBMITTED,), NOTES_TOLD)
     in_vain = sum(each.times for each in noted if each.reason.kind is Kind.NEVER_STARTS)
     for state, words in QUEUED.items():
         count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)

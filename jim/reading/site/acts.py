@@ -21,7 +21,7 @@ def acts(view: View, since: str) -> list[Act]:
     """Return what was done in a state directory and, by root, of the whole site, in the order of time."""
     files = dict.fromkeys((view.site.acts, view.site.shared_acts))
     # The inbox first: what the keeper takes meanwhile is seen twice and not missed.
-    found = [*_waiting(view), *(_of_line(view, line) for line in view.store.requested(since))]
+    found = [*_waiting(view), *(_of_line(view, line) for line in view.store.journals.requested(since))]
     found += [act for file in files for act in recorded(file)]
     # What happened in one millisecond stays in the order of its log.
     return sorted(dict.fromkeys(each for each in found if each.at >= since), key=lambda each: each.at)
@@ -32,7 +32,7 @@ def _of_line(view: View, line: Journal) -> Act:
     target = str(line.grid) if line.n is None else f"{line.grid}.{line.n}"
     if line.now.endswith(REQUESTED):
         return Act(line.at, line.now.removesuffix(REQUESTED), target, line.reason)
-    sender = view.store.sender(line.grid)
+    sender = view.store.senders.of(line.grid)
     dn = sender.dn if sender.known or not sender.dn else f"claimed {sender.dn}"
     by = line.reason or view.store.grid_job(line.grid).owner  # taken in by a version that did not keep from where
     return Act(line.at, "submit", target, f"{by}, {dn}" if dn else by)

@@ -54,8 +54,8 @@ def health(view: View) -> Health:
 def unfinished_counts(view: View) -> dict[State, int]:
     """Count the local jobs of unfinished grid jobs by state."""
     found: dict[State, int] = {}
-    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
-    for counts in view.store.tallies([job.id for job in jobs]).values():
+    jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    for counts in view.store.seen.tallies([job.id for job in jobs]).values():
         for state, count in counts.items():
             found[state] = found.get(state, 0) + count
     return found
@@ -66,9 +66,9 @@ def in_trouble(view: View, since: str) -> list[GridJob]:
 
     Without those of tasks: a task may have many, and tries again itself.
     """
-    unfinished = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
+    unfinished = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
     ended = GridJobsAsked(outcomes=("failed",), changed=True, folded=True)
-    found = [job for job in view.store.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
+    found = [job for job in view.store.seen.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
     return [*unfinished, *found][:IN_TROUBLE]
 
 
@@ -81,8 +81,8 @@ class WhatWaits(NamedTuple):
 
 def what_waits(view: View) -> list[WhatWaits]:
     """Return why the grid jobs with the most unsent local jobs wait."""
-    jobs = view.store.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
-    tallies = view.store.tallies([job.id for job in jobs])
+    jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
+    tallies = view.store.seen.tallies([job.id for job in jobs])
     jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))
     found: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
     for job in jobs[:EXPLAINED]:
@@ -110,9 +110,9 @@ class TasksSeen(NamedTuple):
 
 def tasks_seen(view: View, since: str) -> TasksSeen:
     """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source."""
-    tasks = view.store.tasks()
+    tasks = view.store.tasks.all()
     counts = (
-        view.store.counts_of_tasks([each.id for each in tasks]) if tasks else {}
+        view.store.seen_tasks.counts([each.id for each in tasks]) if tasks else {}
     )  # an older store has no such table
     failed = {task: found.get("pieces", {}).get(PieceState.FAILED, 0) for task, found in counts.items()}
     wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
@@ -122,7 +122,7 @@ def tasks_seen(view: View, since: str) -> TasksSeen:
             told = f": {how_many(pieces, 'piece')} failed" if pieces else each.reason and f": {each.reason}"
             wanting.append(Wanting(each.name, f"finished {each.outcome}{told}"))
         if each.state is TaskState.RUNNING:
-            blind = [source.reason for source in view.store.sources(each.id) if source.reason]
+            blind = [source.reason for source in view.store.pools.sources(each.id) if source.reason]
             wanting += [Wanting(each.name, "a source cannot be looked at", reason) for reason in blind[:1]]
     states = Counter(each.state.value for each in tasks)
     return TasksSeen(dict(states), sum(map(bool, failed.values())), wanting)

@@ -32,8 +32,8 @@ class AttemptSeen(NamedTuple):
 
 def attempts(view: View, piece: PieceRow) -> list[AttemptSeen]:
     """Return the attempts at a piece, the first one first; those of removed grid jobs are not known any more."""
-    waves = view.store.released_before(piece.task, piece.p) if piece.attempts else []
-    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    waves = view.store.seen_tasks.released_before(piece.task, piece.p) if piece.attempts else []
+    wave = view.store.waves.one(piece.task, piece.wave) if piece.wave else None
     waves += [(wave.w, wave.grid, piece.n)] if wave and wave.grid else []
     return [each for w, grid, n in waves for each in _of_local_job(view, w, grid, n)]
 

@@ -113,17 +113,17 @@ def _cancel(known: Known, _: Content) -> Told:
 
 def _fed_else(known: Known) -> list[str]:
     """Return the tasks that a task feeds without promises, and that have not ended."""
-    sources = [(each, known.view.store.task(each.task)) for each in known.view.store.fed_by(known.task.id)]
+    sources = [(each, known.view.store.tasks.one(each.task)) for each in known.view.store.chains.fed_by(known.task.id)]
     fed = [task for each, task in sources if task and not task.spec.sources[each.k].promises]
     return list(dict.fromkeys(task.name for task in fed if task.state not in ENDED))
 
 
 def _waiting(known: Known) -> Iterator[tuple[str, int]]:
     """Yield the tasks that wait for promises of a task, and for how many."""
-    for source in known.view.store.fed_by(known.task.id):
-        fed = known.view.store.task(source.task)
+    for source in known.view.store.chains.fed_by(known.task.id):
+        fed = known.view.store.tasks.one(source.task)
         if fed and fed.spec.sources[source.k].promises and fed.state not in ENDED:
-            counts = known.view.store.task_counts(known.task.id, pool_of_output(source.stream))
+            counts = known.view.store.tasks.counts(known.task.id, pool_of_output(source.stream))
             yield fed.name, sum(counts.get(each, 0) for each in (OutputState.PROMISED, OutputState.BROKEN))
 
 
@@ -142,13 +142,13 @@ def _is_open(known: Known, content: Content) -> bool:
     """Tell whether more may come: of a group, or of any."""
     store, task = known.view.store, known.task.id
     if "group" in content:
-        group = store.group(task, content["group"])
+        group = store.pools.group(task, content["group"])
         return not (group and group.closed)
-    return not all(each.closed for each in store.sources(task))
+    return not all(each.closed for each in store.pools.sources(task))
 
 
 def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
-    counts = known.view.store.task_counts(known.task.id, "items", content.get("group"))
+    counts = known.view.store.tasks.counts(known.task.id, "items", content.get("group"))
     waiting, late = counts.get(ItemState.AVAILABLE, 0), counts.get(ItemState.LATE, 0)
     named = f"group {content['group']} " if "group" in content else ""
     if verb is TaskVerb.REOPEN:
@@ -161,7 +161,7 @@ def _of_pool(known: Known, verb: TaskVerb, content: Content) -> Told:
 
 def _not_at_rest(known: Known) -> str:
     """Tell how many files could not be taken at the last look: they are left out if nothing more may come."""
-    sources = [each for each in known.view.store.sources(known.task.id) if each.waits and not each.closed]
+    sources = [each for each in known.view.store.pools.sources(known.task.id) if each.waits and not each.closed]
     odd = sum(unprintable(each)[0] for each in sources)
     files = sum(json.loads(each.waits)["count"] for each in sources) - odd
     has, them, verb = ("has", "it", "is") if files == 1 else ("have", "them", "are")
@@ -213,7 +213,7 @@ def after_others(task: Task) -> str:
 def effect(view: View, verb: TaskVerb, task: Task, content: Content) -> TaskEffect:
     """Return what a wish would do now."""
     wished = inbox.wished(view.site.state).get(task.name, set())
-    task = view.store.task_named(task.name)  # after these: it shows what those have done that no longer wait
+    task = view.store.tasks.named(task.name)  # after these: it shows what those have done that no longer wait
     late = refusal(task, verb, content, pool_of(view.store, task))
     if late and hangs_on(task, verb, content, wished):
         return TaskEffect("", {}, after_others(task))

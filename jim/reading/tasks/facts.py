@@ -52,8 +52,8 @@ class WaveSeen(NamedTuple):
 
 def failures(view: View, task: Task) -> tuple[list[Failure], int]:
     """Return the most frequent reasons of failed pieces, and how many pieces have failed for others."""
-    failed = view.store.task_counts(task.id, "pieces").get(PieceState.FAILED, 0)
-    read = view.store.task_failures(task.id, MOST_READ) if failed else []
+    failed = view.store.tasks.counts(task.id, "pieces").get(PieceState.FAILED, 0)
+    read = view.store.seen_tasks.failures(task.id, MOST_READ) if failed else []
     found = grouped([Alike(Reason(each.kind, {}, each.reason), each.times) for each in read])
     shown = [Failure(*each, example=_example(read, each)) for each in found[:MOST_SHOWN]]
     return shown, failed - sum(each.times for each in shown)
@@ -66,7 +66,7 @@ def _example(read: Sequence[TaskFailures], group: Group) -> int:
 
 def sources(view: View, task: Task) -> list[SourceSeen]:
     """Return the sources of a task."""
-    found, new = view.store.sources(task.id), view.store.new_of_sources(task.id)
+    found, new = view.store.pools.sources(task.id), view.store.tasks.new_of_sources(task.id)
     return [_source(task, each, spec, new.get(each.k, 0)) for each, spec in zip(found, task.spec.sources, strict=True)]
 
 
@@ -102,11 +102,11 @@ def what_of(source: SourceSpec) -> str:
 
 def live_waves(view: View, task: Task) -> list[WaveSeen]:
     """Return the waves of a task that are not settled, with the states of their local jobs."""
-    return _with_counts(view, [each for each in view.store.live_waves(task.id) if not each.t])
+    return _with_counts(view, [each for each in view.store.waves.live(task.id) if not each.t])
 
 
 def _with_counts(view: View, waves: Sequence[Wave]) -> list[WaveSeen]:
-    counts = view.store.tallies([each.grid for each in waves if each.grid])
+    counts = view.store.seen.tallies([each.grid for each in waves if each.grid])
     return [WaveSeen(each, counts.get(each.grid, {})) for each in waves]
 
 
@@ -122,24 +122,24 @@ class Stream(NamedTuple):
 def streams(view: View, task: Task) -> list[Stream]:
     """Return the output pools of a task."""
     return [
-        Stream(each.name, each.files, each.store, view.store.task_counts(task.id, f"output {each.name}"))
+        Stream(each.name, each.files, each.store, view.store.tasks.counts(task.id, f"output {each.name}"))
         for each in task.spec.outputs
     ]
 
 
 def to_come(view: View, source: Source) -> tuple[int, int]:
     """Return how many outputs of the task before are still promised, and how many are still to be stored."""
-    upstream = view.store.task(source.upstream) if source.upstream else None
+    upstream = view.store.tasks.one(source.upstream) if source.upstream else None
     if upstream is None:
         return 0, 0
-    counts = view.store.task_counts(upstream.id, pool_of(source.stream))
+    counts = view.store.tasks.counts(upstream.id, pool_of(source.stream))
     stored = upstream.spec.stores(source.stream)
     return counts.get(OutputState.PROMISED, 0), counts.get(OutputState.VERIFIED, 0) if stored else 0
 
 
 def not_kept(view: View, task: Task, limit: int) -> list[str]:
     """Return, in words, some outputs that could not be read or stored so far, each with the reason."""
-    return [trouble(task, each) for each in view.store.outputs_in_trouble(task.id, limit)]
+    return [trouble(task, each) for each in view.store.outputs.in_trouble(task.id, limit)]
 
 
 def trouble(task: Task, output: Output) -> str:
@@ -158,5 +158,5 @@ class Sums(NamedTuple):
 
 def sums(view: View, task: Task) -> Sums:
     """Count what no tally has."""
-    removed, stale = view.store.inputs_since(task.id)
-    return Sums(view.store.bytes_stored(task.id), removed, stale)
+    removed, stale = view.store.seen_tasks.inputs_since(task.id)
+    return Sums(view.store.seen_tasks.bytes_stored(task.id), removed, stale)

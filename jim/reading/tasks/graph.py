@@ -60,9 +60,9 @@ class Graph(NamedTuple):
 
 def graph(view: View, names: Iterable[str] = ()) -> Graph:
     """Return the graph of these tasks with all that feed them or are fed by them; without names, that of all tasks."""
-    tasks = {each.name: each for each in view.store.tasks()}
+    tasks = {each.name: each for each in view.store.tasks.all()}
     feeds = [(each.task, task.name, each.output) for task in tasks.values() for each in task.spec.connectors]
-    wanted = {view.store.task_named(name).name for name in names} or set(tasks)
+    wanted = {view.store.tasks.named(name).name for name in names} or set(tasks)
     while more := {other for start, end, _ in feeds for other in (start, end) if {start, end} & wanted} - wanted:
         wanted |= more
     boxes = [_box(view, task) for name, task in tasks.items() if name in wanted]
@@ -78,7 +78,7 @@ def _box(view: View, task: Task) -> Box:
 
 
 def _arrow(view: View, start: Task, end: str, stream: str) -> Arrow:
-    counts = view.store.task_counts(start.id, pool_of(stream))
+    counts = view.store.tasks.counts(start.id, pool_of(stream))
     stored = start.spec.stores(stream)
     promised, verified, there, broken = (counts.get(each, 0) for each in STATES)
     if start.state is TaskState.CANCELLED:  # nobody fulfils these any more

@@ -35,7 +35,7 @@ def hindrances(
         return
     yield from (Hindrance("disk", words) for words in disks)
     whole = task.spec
-    sources = list(zip(view.store.sources(task.id), whole.sources, strict=True))
+    sources = list(zip(view.store.pools.sources(task.id), whole.sources, strict=True))
     for source, spec in sources:
         if source.reason and not source.closed:
             yield Hindrance("source", f"{what_of(spec)} cannot be looked at: {source.reason}")
@@ -59,10 +59,10 @@ def without_room(view: View) -> tuple[str, ...]:
 
 def broken(view: View, source: Source, spec: SourceSpec) -> str:
     """Return which promises of another task are broken, and what fulfils them; empty: none that is waited for."""
-    upstream = view.store.task(source.upstream) if source.upstream else None
+    upstream = view.store.tasks.one(source.upstream) if source.upstream else None
     if upstream is None or upstream.state in OVER or not spec.promises or spec.when_broken != "wait":
         return ""
-    count = view.store.task_counts(upstream.id, pool_of(source.stream)).get(OutputState.BROKEN, 0)
+    count = view.store.tasks.counts(upstream.id, pool_of(source.stream)).get(OutputState.BROKEN, 0)
     if not count:
         return ""
     verb, them = ("is", "it") if count == 1 else ("are", "them")
@@ -74,13 +74,13 @@ def broken(view: View, source: Source, spec: SourceSpec) -> str:
 
 def upstream_idle(view: View, source: Source, disks: Sequence[str] | None = None) -> str:
     """Return that the task which fills a source brings nothing as it is; empty: it goes on."""
-    upstream = view.store.task(source.upstream) if source.upstream else None
+    upstream = view.store.tasks.one(source.upstream) if source.upstream else None
     if upstream is None or (source.closed and not any(to_come(view, source))):
         return ""
     fed = f"it is fed by {upstream.name}, which"
     if upstream.state in IDLE:
         return f"{fed} is {upstream.state.value}{upstream.reason and f': {upstream.reason}'}"
-    items, pieces = (view.store.task_counts(upstream.id, what) for what in ("items", "pieces"))
+    items, pieces = (view.store.tasks.counts(upstream.id, what) for what in ("items", "pieces"))
     full = without_room(view) if disks is None else disks
     first = next((each.words for each in hindrances(view, upstream, items, pieces, full) if each.kind != "items"), "")
     return f"{fed} waits, too: {first}" if first else ""

@@ -59,7 +59,7 @@ def tasks_page(view: View, asked: Filters) -> Page[TaskSeen]:
     """Return a page of tasks."""
     place, backwards = _order(asked.one("sort", "created"))
     fit = _fits(view, asked)
-    found = sorted(filter(fit, view.store.tasks()), key=place, reverse=backwards)
+    found = sorted(filter(fit, view.store.tasks.all()), key=place, reverse=backwards)
     if after := asked.one("after"):
         begin = _place(asked, after)
         found, count = (
@@ -91,7 +91,7 @@ def _place(asked: Filters, text: str) -> tuple[Any, ...]:
 def _fits(view: View, asked: Filters) -> Callable[[Task], bool]:
     """Return a function that tells whether a task fits the filters."""
     states, words = asked.of("state"), asked.one("q").casefold().split()
-    counts = view.store.counts_of_tasks([each.id for each in view.store.tasks()]) if asked.of("failed") else {}
+    counts = view.store.seen_tasks.counts([each.id for each in view.store.tasks.all()]) if asked.of("failed") else {}
     is_open = asked.one("open")
 
     def fits(task: Task) -> bool:
@@ -100,7 +100,7 @@ def _fits(view: View, asked: Filters) -> Callable[[Task], bool]:
         if good and asked.of("failed"):
             good = bool(counts.get(task.id, {}).get("pieces", {}).get(PieceState.FAILED))
         if good and is_open:
-            good = (is_open == "no") == all(each.closed for each in view.store.sources(task.id))
+            good = (is_open == "no") == all(each.closed for each in view.store.pools.sources(task.id))
         return good
 
     return fits
@@ -116,8 +116,8 @@ def items_page(view: View, task: Task, asked: Filters) -> Page[ItemSeen]:
         after=asked.one("after"),
     )
     limit, known = int(asked.one("limit", str(PAGE))), _known(view, task, "items", asked)
-    found = view.store.items_page(task.id, wanted, limit + 1) if known != 0 else []
-    count = view.store.count_items(task.id, wanted, COUNTED) if known is None else known
+    found = view.store.seen_tasks.items_page(task.id, wanted, limit + 1) if known != 0 else []
+    count = view.store.seen_tasks.count_items(task.id, wanted, COUNTED) if known is None else known
     return Page(found[:limit], found[limit - 1].name if len(found) > limit else "", _if_counted(known, count))
 
 
@@ -131,8 +131,8 @@ def pieces_page(view: View, task: Task, asked: Filters) -> Page[PieceSeen]:
         after=int(asked.one("after", "-1")),
     )
     limit, known = int(asked.one("limit", str(PAGE))), _known(view, task, "pieces", asked)
-    found = view.store.pieces_page(task.id, wanted, limit + 1) if known != 0 else []
-    count = view.store.count_pieces(task.id, wanted, COUNTED) if known is None else known
+    found = view.store.seen_tasks.pieces_page(task.id, wanted, limit + 1) if known != 0 else []
+    count = view.store.seen_tasks.count_pieces(task.id, wanted, COUNTED) if known is None else known
     return Page(found[:limit], str(found[limit - 1].p) if len(found) > limit else "", _if_counted(known, count))
 
 
@@ -145,7 +145,7 @@ def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:
         wanted = wanted._replace(after=(int(p), stream, int(k)))
     names = asked.of("output") or tuple(each.name for each in task.spec.outputs)
     count = sum(_tallied(view, task, f"output {each}", asked) for each in names)
-    found = view.store.outputs_page(task.id, wanted, limit + 1) if count else []
+    found = view.store.seen_tasks.outputs_page(task.id, wanted, limit + 1) if count else []
     last = found[limit - 1] if len(found) > limit else None
     return Page(found[:limit], f"{last.p},{last.stream},{last.k}" if last else "", count)
 
@@ -153,9 +153,9 @@ def outputs_page(view: View, task: Task, asked: Filters) -> Page[Output]:
 def groups_page(view: View, task: Task, asked: Filters) -> Page[GroupSeen]:
     """Return a page of the groups of a task, by name, with what is counted of each."""
     limit = int(asked.one("limit", str(PAGE)))
-    found = view.store.groups_page(task.id, asked.one("after") if asked.of("after") else None, limit + 1)
+    found = view.store.seen_tasks.groups_page(task.id, asked.one("after") if asked.of("after") else None, limit + 1)
     last = found[limit - 1].group if len(found) > limit else ""
-    return Page(found[:limit], last, view.store.count_groups(task.id))
+    return Page(found[:limit], last, view.store.seen_tasks.count_groups(task.id))
 
 
 def _known(view: View, task: Task, what: str, asked: Filters) -> int | None:
@@ -166,7 +166,7 @@ def _known(view: View, task: Task, what: str, asked: Filters) -> int | None:
 
 def _tallied(view: View, task: Task, what: str, asked: Filters) -> int:
     states, groups = asked.of("state"), asked.of("group")
-    counts = [view.store.task_counts(task.id, what, each) for each in groups or (None,)]
+    counts = [view.store.tasks.counts(task.id, what, each) for each in groups or (None,)]
     return sum(count for each in counts for state, count in each.items() if not states or state in states)
 
 

@@ -30,11 +30,11 @@ class Eta(NamedTuple):
 def etas(view: View, tasks: Iterable[Task], counts: Mapping[int, Counts]) -> dict[int, Eta]:
     """Estimate the ends of tasks that run, and to which nothing more comes."""
     live = {each.id: each for each in tasks if each.state is TaskState.RUNNING}
-    closed = [number for number in live if all(source.closed for source in view.store.sources(number))]
+    closed = [number for number in live if all(source.closed for source in view.store.pools.sources(number))]
     now = datetime.fromisoformat(view.now())
     since = (now - timedelta(hours=1)).isoformat()[:16]
     found: dict[int, Eta] = {}
-    for number, (done, first) in view.store.completed_since(closed, f"{since}:00Z").items():
+    for number, (done, first) in view.store.seen_tasks.completed_since(closed, f"{since}:00Z").items():
         left = _left(view, live[number], counts.get(number, {}))
         if left and done >= FEWEST:
             hours = max(60.0, now.timestamp() - 60 * first)
@@ -60,7 +60,7 @@ def unplanned(view: View, task: Task, items: Mapping[str, int]) -> int | None:
         return 0
     if not task.spec.makes_events:
         return None
-    return sum(map(_pieces_left, view.store.find_items(task.id, "*", ItemState.AVAILABLE, MOST_RANGES)))
+    return sum(map(_pieces_left, view.store.pools.find_items(task.id, "*", ItemState.AVAILABLE, MOST_RANGES)))
 
 
 def _pieces_left(item: Item) -> int:
@@ -104,14 +104,14 @@ def _seconds(text: str) -> float:
 def past(view: View, task: Task) -> Past:
     """Return how local jobs of a task have ended by time, and how its allowance has changed."""
     over = task.state in (TaskState.FINISHED, TaskState.CANCELLED)
-    ends = timeline(view.store.task_minutes(task.id), task.updated if over else view.now())
+    ends = timeline(view.store.seen_tasks.minutes(task.id), task.updated if over else view.now())
     return Past(ends, list(_allowed(view, task)))
 
 
 def _allowed(view: View, task: Task) -> Iterator[Allowed]:
     """Yield the allowance at each change: a start, a resume, or a decision of the throttle."""
     first = read(task.throttle).first
-    for line in view.store.task_lines(task.id, ("throttle", TaskState.RUNNING), LINES_READ):
+    for line in view.store.seen_tasks.lines(task.id, ("throttle", TaskState.RUNNING), LINES_READ):
         steps = steps_in(line.reason) if line.what == "throttle" else []
         yield from (Allowed(line.at, each.after, each.failed, each.ended) for each in steps)
         if line.what == TaskState.RUNNING and not line.reason:
@@ -121,7 +121,9 @@ def _allowed(view: View, task: Task) -> Iterator[Allowed]:
 def spreads(view: View, task: Task) -> list[Spread]:
     """Return quartiles of the times of completed local jobs, those of the last waves first; at most of LOOKED_AT."""
     taken = [
-        (each, events) for record, events in view.store.task_records(task.id, LOOKED_AT) if (each := times_of(record))
+        (each, events)
+        for record, events in view.store.seen_tasks.records(task.id, LOOKED_AT)
+        if (each := times_of(record))
     ]
     wall = [(seconds, cpu, events) for (seconds, cpu), events in taken]
     if not any(seconds for seconds, *_ in wall):

@@ -23,9 +23,9 @@ EXPLAINS = "`jim task explain {task}/{p}` tells what can be done"
 
 def _maker(view: View, item: Item) -> tuple[Task, PieceRow] | None:
     """Return the piece that has promised an item, with its task; None: it is forgotten, or no task has promised it."""
-    output = view.store.output(item.output)
-    task = view.store.task(output.task) if output else None
-    piece = view.store.piece(output.task, output.p) if output else None
+    output = view.store.outputs.one(item.output)
+    task = view.store.tasks.one(output.task) if output else None
+    piece = view.store.pieces.one(output.task, output.p) if output else None
     return (task, piece) if task and piece else None
 
 
@@ -44,7 +44,7 @@ def may_be_tried_again(view: View, task: Task) -> bool:
     """Tell whether a failed piece of a task may end well if it is tried again; of very many, one may."""
     if is_older(task):
         return False
-    failed = view.store.failed_pieces(task.id, LOOKED_AT)
+    failed = view.store.pieces.failed(task.id, LOOKED_AT)
     return len(failed) == LOOKED_AT or any(_may_be_tried_again(view, task, each) for each in failed)
 
 
@@ -55,19 +55,19 @@ def _may_be_tried_again(view: View, task: Task, piece: PieceRow) -> bool:
 
 
 def _items(view: View, piece: PieceRow) -> list[Item]:
-    return list(view.store.items(piece.task, piece.record.get("files", ())).values())
+    return list(view.store.pools.items(piece.task, piece.record.get("files", ())).values())
 
 
 def missing(view: View, task: Task, waiting: PieceRow) -> Iterator[Wait]:
     """Name the promises that a piece waits for."""
-    items = view.store.items(task.id, waiting.record.get("files", ()))
+    items = view.store.pools.items(task.id, waiting.record.get("files", ()))
     lacking = [each for each in items.values() if each.there < 1]
     for item in lacking[:PROMISES]:
-        output = view.store.output(item.output)
-        upstream = view.store.task(output.task) if output else None
+        output = view.store.outputs.one(item.output)
+        upstream = view.store.tasks.one(output.task) if output else None
         if output is None or upstream is None:
             continue
-        by = view.store.piece(output.task, output.p)
+        by = view.store.pieces.one(output.task, output.p)
         why = f": {by.reason}" if by and by.reason else ""
         piece = f"piece {upstream.name}/{output.p}, which is {by.state if by else 'gone'}{why}"
         unstored = f"; {trouble(upstream, output)}" if output.reason else "; its file is to be stored"

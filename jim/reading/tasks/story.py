@@ -56,20 +56,20 @@ class Step(NamedTuple):
 
 def story(view: View, task: Task, item: Item) -> Iterator[Step]:
     """Yield the steps of an item, and of all that was made of it; each piece once."""
-    tasks = {each.id: each for each in view.store.tasks()}
+    tasks = {each.id: each for each in view.store.tasks.all()}
     yield _item(view, tasks, task, item)
     items, seen = deque([item]), set[tuple[int, int]]()
     while items:
         next_item = items.popleft()
-        for p in view.store.pieces_with(next_item.id):
-            piece = view.store.piece(next_item.task, p)
+        for p in view.store.pieces.with_item(next_item.id):
+            piece = view.store.pieces.one(next_item.task, p)
             if piece is None or (piece.task, p) in seen:
                 continue
             seen.add((piece.task, p))
             own = tasks[piece.task]
             yield _piece(view, own, piece)
-            for output in view.store.outputs_of(piece.task, p):
-                became = view.store.items_made_of([output.id])
+            for output in view.store.outputs.of_piece(piece.task, p):
+                became = view.store.chains.items_of([output.id])
                 yield _output(own, piece, output, [(tasks[each.task].name, each) for each in became])
                 items.extend(became)
 
@@ -77,7 +77,7 @@ def story(view: View, task: Task, item: Item) -> Iterator[Step]:
 def _item(view: View, tasks: Mapping[int, Task], task: Task, item: Item) -> Step:
     """Tell where an item came from."""
     facts: dict[str, Any] = {"id": item.id, "group": item.grp, "size": item.size, "came": as_utc(item.since)}
-    output = view.store.output(item.output) if item.output else None
+    output = view.store.outputs.one(item.output) if item.output else None
     if output and output.task in tasks:
         by = f"{tasks[output.task].name}/{output.p}"
         facts |= {"promised_by": by, "promised": as_utc(output.promised), "place": output.place}
@@ -112,7 +112,7 @@ def _source(view: View, task: Task, item: Item) -> str:
         return ""
     sources = [each for each in task.spec.sources if each.kind != "task"]
     within = [each for each in sources if each.kind == "directory" and _is_within(each.directory, item.name)]
-    if not within and view.store.task_lines(task.id, ("add",), 1):
+    if not within and view.store.seen_tasks.lines(task.id, ("add",), 1):
         return ""
     found = within or sources
     return what_of(found[0]) if len(found) == 1 else ""
@@ -147,7 +147,7 @@ def _is_never_sent(task: Task, piece: PieceRow) -> bool:
 def _piece(view: View, task: Task, piece: PieceRow) -> Step:
     """Tell what became of a piece: where it was released, and each attempt."""
     made = attempts(view, piece)
-    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    wave = view.store.waves.one(piece.task, piece.wave) if piece.wave else None
     local_job = f"{wave.grid}.{piece.n}" if wave and wave.grid else ""
     facts = {
         "piece": piece.p,

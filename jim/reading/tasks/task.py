@@ -40,14 +40,14 @@ class Facts(NamedTuple):
 
 def named(view: View, name: str) -> Task:
     """Return a task by its name, or that of a piece of it: `mc/1203`."""
-    return view.store.task_named(name.partition("/")[0])
+    return view.store.tasks.named(name.partition("/")[0])
 
 
 def facts(view: View, task: Task) -> Facts:
     """Return what is counted of a task, without reading its items or pieces."""
-    counts = {what: view.store.task_counts(task.id, what) for what in ("items", "pieces")}
-    still_open = not all(each.closed for each in view.store.sources(task.id))
-    waves = [each for each in view.store.live_waves(task.id) if not each.t]
+    counts = {what: view.store.tasks.counts(task.id, what) for what in ("items", "pieces")}
+    still_open = not all(each.closed for each in view.store.pools.sources(task.id))
+    waves = [each for each in view.store.waves.live(task.id) if not each.t]
     return Facts(counts["items"], counts["pieces"], still_open, sum(_queued(view, each) for each in waves))
 
 
@@ -61,7 +61,7 @@ def seen(view: View, tasks: Sequence[Task]) -> list[TaskSeen]:
     """Return tasks, with what is counted of them."""
     if not tasks:
         return []
-    ends = etas(view, tasks, view.store.counts_of_tasks([each.id for each in tasks]))
+    ends = etas(view, tasks, view.store.seen_tasks.counts([each.id for each in tasks]))
     disks = without_room(view)
     return [_seen(view, each, ends.get(each.id), disks) for each in tasks]
 
@@ -121,27 +121,27 @@ def in_detail(view: View, task: Task) -> TaskInDetail:
         sources=sources(view, task),
         groups=groups(view, task),
         failures=[_failure(view, task, each) for each in failures(view, task)[0]],
-        waves=view.store.waves(task.id),
-        journal=view.store.task_journal(task.id),
+        waves=view.store.waves.all(task.id),
+        journal=view.store.tasks.journal(task.id),
     )
 
 
 def outputs(view: View, task: Task, stream: str) -> dict[str, int]:
     """Return what is counted of an output pool, by state."""
-    return view.store.task_counts(task.id, f"output {stream}")
+    return view.store.tasks.counts(task.id, f"output {stream}")
 
 
 def groups(view: View, task: Task) -> list[GroupCounts]:
     """Return what is counted of each group."""
-    closed = {each.grp: each.closed for each in view.store.groups(task.id)}
+    closed = {each.grp: each.closed for each in view.store.pools.groups(task.id)}
     counted: dict[str, dict[str, dict[str, int]]] = {grp: {"items": {}, "pieces": {}} for grp in closed}
-    for grp, what, state, count in view.store.task_counts_by_group(task.id):
+    for grp, what, state, count in view.store.tasks.counts_by_group(task.id):
         counted.setdefault(grp, {"items": {}, "pieces": {}}).setdefault(what, {})[state] = count
     return [GroupCounts(grp, closed.get(grp, ""), counts) for grp, counts in counted.items()]
 
 
 def _failure(view: View, task: Task, each: Failure) -> FailureSeen:
-    piece = view.store.piece(task.id, each.example)
+    piece = view.store.pieces.one(task.id, each.example)
     local = local_job_of(view, piece) if piece else ""
     name = f"{task.name}/{each.example}"
     return FailureSeen(each.reason, each.times, f"{name} = {local}" if local else name)
@@ -149,7 +149,7 @@ def _failure(view: View, task: Task, each: Failure) -> FailureSeen:
 
 def local_job_of(view: View, piece: PieceRow) -> str:
     """Return the local job that a piece is; empty: it is in no grid job."""
-    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    wave = view.store.waves.one(piece.task, piece.wave) if piece.wave else None
     return f"{wave.grid}.{piece.n}" if wave and wave.grid else ""
 
 
@@ -167,10 +167,10 @@ def file_differs(task: Task) -> bool:
 def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
     """Yield items by a pattern of their names, however many there are; or by a name, which may have brackets."""
     after = 0
-    while found := view.store.next_items(task.id, glob, state, after, AT_ONCE):
+    while found := view.store.pools.next_items(task.id, glob, state, after, AT_ONCE):
         yield from found
         after = found[-1].id
-    one = None if after else view.store.item_named(task.id, glob)
+    one = None if after else view.store.pools.item_named(task.id, glob)
     if one is not None and state in ("", one.state):
         yield one
 
@@ -178,7 +178,7 @@ def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
 def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:
     """Return the piece that `t/p` names."""
     task, number = named(view, name), name.partition("/")[2]
-    piece = view.store.piece(task.id, int(number)) if number.isdecimal() else None
+    piece = view.store.pieces.one(task.id, int(number)) if number.isdecimal() else None
     if piece is None:
         raise UnknownJob(f"there is no piece {name}: {task.name} has {task.next_piece:,}")
     return task, piece
@@ -186,8 +186,8 @@ def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:
 
 def piece_in_detail(view: View, piece: PieceRow) -> PieceInDetail:
     """Return a piece with its items and attempts."""
-    parts = view.store.parts_of(piece.task, piece.p)
-    known = view.store.items(piece.task, {each.item for each in parts})
+    parts = view.store.pieces.parts_of(piece.task, piece.p)
+    known = view.store.pools.items(piece.task, {each.item for each in parts})
     return PieceInDetail(
         piece=piece.p,
         group=piece.grp,
@@ -203,18 +203,18 @@ def piece_in_detail(view: View, piece: PieceRow) -> PieceInDetail:
         changes=piece.record.get("changes", {}),
         reason=piece.reason,
         items=[ItemPart(known[each.item].name, each) for each in parts],
-        outputs=view.store.outputs_of(piece.task, piece.p),
+        outputs=view.store.outputs.of_piece(piece.task, piece.p),
     )
 
 
 def fixes(view: View, task: int, upto: int | None = None) -> dict[str, dict[str, Any]]:
     """Return the fixes of a task by their numbers, up to one or all, for programs."""
-    return {str(number): changes for number, changes in view.store.fixes(task, upto).items()}
+    return {str(number): changes for number, changes in view.store.tasks.fixes(task, upto).items()}
 
 
 def _fix_of(view: View, piece: PieceRow) -> int:
     """Return the last fix that the attempts at a piece have; 0: none."""
-    wave = view.store.wave(piece.task, piece.wave) if piece.wave else None
+    wave = view.store.waves.one(piece.task, piece.wave) if piece.wave else None
     return fix_of(view.store, wave, piece.n) if wave else 0
 
 

@@ -71,7 +71,9 @@ class TestFacts(NamedTuple):
 
 def test_facts(view: View, task: Task) -> TestFacts:
     """Return what is known of the last test of a task."""
-    waves = sorted((each for each in view.store.waves(task.id) if each.t == task.tests and each.t), key=_by_grid_job)
+    waves = sorted(
+        (each for each in view.store.waves.all(task.id) if each.t == task.tests and each.t), key=_by_grid_job
+    )
     pieces = [_tried(view, task, each) for each in waves]
     timed = [(each.seconds, each.events) for each in pieces if each.seconds is not None and each.events]
     events = sum(count for _, count in timed)
@@ -90,7 +92,7 @@ def _verdict(view: View, task: Task) -> str:
     """Return whether the last test has passed: yes, no, not yet, or not run: it was cancelled before that."""
     if is_tried(task):
         return "not yet"
-    told = [each.what for each in view.store.task_journal(task.id, last=-1)]
+    told = [each.what for each in view.store.tasks.journal(task.id, last=-1)]
     for verdict, words in (("yes", PASSED), ("no", FAILED)):
         if f"test {task.tests} {words}" in told:  # of a task that ran
             return verdict

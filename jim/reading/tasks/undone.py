@@ -47,7 +47,7 @@ def _not_worked_on(view: View, task: Task) -> Iterator[Wait]:
     """Return what nobody has worked on, though it is there; `jim task reopen` may change that."""
     if task.state is not TaskState.FINISHED:
         return
-    counts = view.store.task_counts(task.id, "items")
+    counts = view.store.tasks.counts(task.id, "items")
     for state, next_ in NOT_WORKED_ON.items():
         if count := counts.get(state, 0):
             what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} {state.value}"
@@ -62,7 +62,7 @@ def unprintable(source: Source) -> tuple[int, str]:
 
 def _not_taken(view: View, task: Task) -> Iterator[Wait]:
     """Return the files that no item stands for; those of open sources are told with what these wait for."""
-    for source in view.store.sources(task.id) if task.state in MAY_RETRY else ():
+    for source in view.store.pools.sources(task.id) if task.state in MAY_RETRY else ():
         count, name = unprintable(source)
         if count and source.closed:
             more = f", and {how_many(count - 1, 'other file')} like it" if count > 1 else ""
@@ -104,7 +104,7 @@ def _failures(view: View, task: Task) -> Iterator[Wait]:
         verb = "has" if each.times == 1 else "have"
         why = f": {each.reason}" if each.reason else ""
         what = f"{how_many(each.times, 'piece')} {verb} failed{why} (as {task.name}/{each.example})"
-        example = view.store.piece(task.id, each.example)
+        example = view.store.pieces.one(task.id, each.example)
         other = EXPLAINS.format(task=task.name, p=each.example) if example and example.kind is Kind.BROKEN else ""
         yield Wait(what, other or again, STORED)
     if more := others + sum(each.times for each in found[SHOWN:]):

@@ -89,7 +89,7 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:
     """Return outputs that could not be kept so far."""
-    some = view.store.outputs_in_trouble(task.id, TROUBLES + 1)
+    some = view.store.outputs.in_trouble(task.id, TROUBLES + 1)
     for each in some[:TROUBLES]:
         yield Wait(trouble(task, each), _kept_later(view, task, each), STORED)
     if len(some) > TROUBLES:
@@ -116,16 +116,16 @@ def _is_lost(path: Path) -> bool:
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:
-    live = [each.grid for each in view.store.live_waves(task.id) if each.t == task.tests and each.grid]
+    live = [each.grid for each in view.store.waves.live(task.id) if each.t == task.tests and each.grid]
     grids, testing = list(map(str, sorted(live))), task.state is TaskState.TESTING
     what = f"test {task.tests} runs: {'grid job' if len(grids) == 1 else 'grid jobs'} {', '.join(grids)}"
     yield Wait(what if grids else f"test {task.tests} begins", AFTER_TEST[testing], STORED, task.updated)
-    for source in view.store.sources(task.id) if testing else ():
+    for source in view.store.pools.sources(task.id) if testing else ():
         yield from _unstable(view, source)
 
 
 def _sources(view: View, task: Task) -> Iterator[Wait]:
-    for source, spec in zip(view.store.sources(task.id), task.spec.sources, strict=True):
+    for source, spec in zip(view.store.pools.sources(task.id), task.spec.sources, strict=True):
         if source.closed:
             continue
         if source.reason:
@@ -148,7 +148,7 @@ def _unstable(view: View, source: Source) -> Iterator[Wait]:
     waits: dict[str, Any] = json.loads(source.waits or '{"count": 0, "some": {}}')
     told = set()
     for grp, name, why in waits.get("held", ()):
-        group = None if grp is None else view.store.group(source.task, grp)
+        group = None if grp is None else view.store.pools.group(source.task, grp)
         if not (group and group.closed):
             told.add(name)
             what = "the source" if grp is None else f"group {grp}"
@@ -168,10 +168,10 @@ def _unstable(view: View, source: Source) -> Iterator[Wait]:
 
 def _items(view: View, task: Task) -> Iterator[Wait]:
     split = task.spec.split
-    count = view.store.task_counts(task.id, "items").get(ItemState.AVAILABLE, 0)
+    count = view.store.tasks.counts(task.id, "items").get(ItemState.AVAILABLE, 0)
     if not count or split.splitter is None:
         return
-    oldest = min((since for _, since in view.store.oldest_available(task.id)), default=0.0)
+    oldest = min((since for _, since in view.store.pools.oldest_available(task.id)), default=0.0)
     waited = span(max(0.0, view.store.clock.steady() - oldest))
     limit = split.max_wait_seconds
     soon = f"after {span(limit)}, or once" if limit else "once"
@@ -210,8 +210,8 @@ def _promised(view: View, task: Task, pieces: int, items: int) -> Iterator[Wait]
 def _promises(view: View, task: Task, waiting: int) -> Wait:
     """Tell what pieces wait for that is only promised, and what is broken of that."""
     told, again = [], ""
-    for source, spec in zip(view.store.sources(task.id), task.spec.sources, strict=True):
-        counts = view.store.task_counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
+    for source, spec in zip(view.store.pools.sources(task.id), task.spec.sources, strict=True):
+        counts = view.store.tasks.counts(source.upstream, pool_of(source.stream)) if source.upstream else {}
         promised, unstored = to_come(view, source)
         states = {"promised": promised, "to be stored": unstored, "broken": counts.get(OutputState.BROKEN, 0)}
         these = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
@@ -219,21 +219,21 @@ def _promises(view: View, task: Task, waiting: int) -> Wait:
         again += "".join(f"{each}; " for each in (broken(view, source, spec), upstream_idle(view, source)) if each)
     verb = "waits" if waiting == 1 else "wait"
     what = f"{how_many(waiting, 'piece')} {verb} for promises{''.join(told)}"
-    first = view.store.pieces_page(task.id, PiecesAsked(states=(PieceState.WAITING,)), 1)
+    first = view.store.seen_tasks.pieces_page(task.id, PiecesAsked(states=(PieceState.WAITING,)), 1)
     named = f"; `jim task explain {task.name}/{first[0].p}` names those of the first piece" if first else ""
     return Wait(what, f"{again}a piece is ready once all of its files are there{named}", STORED)
 
 
 def _items_promised(view: View, task: Task, count: int) -> Wait:
     """Tell of promised items that are in no piece."""
-    kinds = zip(view.store.sources(task.id), task.spec.sources, strict=True)
+    kinds = zip(view.store.pools.sources(task.id), task.spec.sources, strict=True)
     again = "; ".join(told for source, spec in kinds if (told := broken(view, source, spec)))
     what = f"{how_many(count, 'item')} {'is' if count == 1 else 'are'} promised, and in no piece yet"
     return Wait(what, again or "pieces are planned as more is promised, or once their group is closed", STORED)
 
 
 def _waves(view: View, task: Task) -> Iterator[Wait]:
-    live = [wave for wave in view.store.live_waves(task.id) if not wave.t]
+    live = [wave for wave in view.store.waves.live(task.id) if not wave.t]
     for wave in live[:TROUBLES]:
         if not wave.grid:
             why = f": {wave.reason}" if wave.reason else ""
@@ -271,7 +271,7 @@ def of_piece(view: View, task: Task, piece: PieceRow) -> Iterator[Wait]:
     else:
         why = f": {piece.reason}" if piece.reason and piece.state is not PieceState.REPLACED else ""
         yield Wait(f"it is {piece.state.value}{why}", _after(view, task, piece, local), STORED)
-    for output in view.store.outputs_of(task.id, piece.p):
+    for output in view.store.outputs.of_piece(task.id, piece.p):
         if output.todo and output.reason:
             yield Wait(trouble(task, output), _kept_later(view, task, output), STORED)
 

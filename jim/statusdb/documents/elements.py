@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from jim.model import Step
 from jim.statusdb import rows
 from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
+from jim.statusdb.connected import Connected, StorePart
 from jim.statusdb.grid.queue_words import STILL_LISTED
-from jim.statusdb.seen.browsed import HERDS
-from jim.statusdb.seen.publications import Publications
+from jim.statusdb.seen.browsed import HERDS, Browsed
 from jim.statusdb.status import SPLIT_TYPES, status
 
 NAMESPACE = "urn:jim:status:1"
@@ -161,8 +161,12 @@ def number_of(text: object) -> float | None:
     return float(found[1]) if found else None
 
 
-class Elements(Publications):
-    """A status DB as elements."""
+class Elements(StorePart):
+    """Grid jobs and what belongs to them as elements of documents."""
+
+    def __init__(self, connected: Connected, seen: Browsed) -> None:
+        super().__init__(connected)
+        self.seen = seen
 
     def part_of_elements(self, name: str, grid: int, numbers: Sequence[int], *more: str) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of some local jobs: n, further columns, attributes."""
@@ -186,17 +190,6 @@ class Elements(Publications):
         sql = f"SELECT n, refused, dropped FROM refused WHERE grid = ? AND {which}"
         return {n: Refused(*counts) for n, *counts in self.db.execute(sql, (grid, *values))}
 
-    def grid_job_numbers(self) -> list[int]:
-        """Return the numbers of all grid jobs, in order."""
-        return [number for (number,) in self.db.execute("SELECT id FROM grid_job ORDER BY id")]
-
-    def highest_number(self) -> int:
-        """Return the highest number of a grid job, also of a removed one; 0: there was none."""
-        if not self.is_made():
-            return 0
-        sql = "SELECT max(coalesce((SELECT max(id) FROM grid_job), 0), coalesce((SELECT max(grid) FROM removed), 0))"
-        return int(self.db.execute(sql).fetchone()[0])
-
     def found(self, query: Query, *, strict: bool, limit: int = -1) -> Iterator[Sequence[Any]]:
         """Yield the rows of a query: the keys of an element, and the attribute if one is asked for."""
         if "status_of(" in query.sql:
@@ -208,7 +201,7 @@ class Elements(Publications):
     def _let_tell_status(self, *, strict: bool) -> None:
         """Let SQL tell the status of unfinished grid jobs, which follows from the states of their local jobs."""
         open_ones = tuple(step.value for step in Step if step is not Step.FINISHED)
-        jobs = {job.id: job for job in self.grid_jobs_page(GridJobsAsked(steps=open_ones), -1)}
-        tallies = self.tallies(jobs)
+        jobs = {job.id: job for job in self.seen.grid_jobs_page(GridJobsAsked(steps=open_ones), -1)}
+        tallies = self.seen.tallies(jobs)
         told = {number: status(job, tallies.get(number, {}), strict=strict) for number, job in jobs.items()}
         self.db.create_function("status_of", 1, lambda number: told[number])

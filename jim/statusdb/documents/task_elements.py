@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jim.statusdb.connected import StorePart
 from jim.statusdb.documents.elements import ELEMENTS, Attribute, Element, changed_of, integers, words
-from jim.statusdb.tasks.tasks_seen import TasksSeen
 
 
 def _if_any(sql: str) -> Attribute:
@@ -120,8 +120,8 @@ TASK_ELEMENTS = {
 ALL_ELEMENTS = ELEMENTS | TASK_ELEMENTS
 
 
-class TaskElements(TasksSeen):
-    """A status DB whose tasks are elements of documents."""
+class TaskElements(StorePart):
+    """Tasks as elements of documents."""
 
     def elements_of_task(self, name: str, task: int, pieces: range | None = None) -> Iterator[Sequence[Any]]:
         """Yield, in the order of documents, the elements of a task, perhaps of some pieces: keys, then attributes."""

@@ -118,7 +118,7 @@ def grid_job(store: Store, job: GridJob, outer: str = "", *, strict: bool = Fals
     counts = facts.pop("counts")
     yield f"<jim:grid_job{outer}{attributes(facts | changed(job.updated))}>\n"
     yield f"<jim:counts{attributes(counts)}/>\n"
-    for each in store.queue_words(job.id):
+    for each in store.queue_words.of(job.id):
         yield f"<jim:queued{attributes(each.facts())}/>\n"
     yield f"{of_value('request', '', job.public_request)}\n"
     size = attributes({"local_jobs": job.size, "events_per_job": job.events_per_job})
@@ -136,7 +136,7 @@ def local_jobs(store: Store, grid: int, numbers: Sequence[int], outer: str = "")
     """Yield the elements of local jobs."""
     attempts, details = _attempts(store, grid, numbers), _details(store, grid, numbers)
     head = heads(ELEMENTS["local_job"])
-    for n, piece, *facts in store.part_of_elements("local_job", grid, numbers, "l.piece"):
+    for n, piece, *facts in store.documents.part_of_elements("local_job", grid, numbers, "l.piece"):
         inside = f"{_piece(piece)}{attempts.get(n, '')}{details.get(n, EMPTY)}"
         yield f"<jim:local_job{outer}{head(facts)}>{inside}</jim:local_job>\n"
 
@@ -144,7 +144,7 @@ def local_jobs(store: Store, grid: int, numbers: Sequence[int], outer: str = "")
 def _attempts(store: Store, grid: int, numbers: Sequence[int]) -> dict[int, str]:
     found: dict[int, str] = defaultdict(str)
     head = heads(ELEMENTS["attempt"])
-    for n, stored, *facts in store.part_of_elements("attempt", grid, numbers, "a.record"):
+    for n, stored, *facts in store.documents.part_of_elements("attempt", grid, numbers, "a.record"):
         found[n] += attempt(head(facts), stored)
     return found
 
@@ -163,7 +163,7 @@ def elements(store: Store, name: str, keys: Sequence[Sequence[Any]]) -> Iterator
         if name == "local_job":
             yield from (each.rstrip("\n") for each in local_jobs(store, grid, numbers, OUTER))
         elif name == "phase":
-            found = store.published_of(grid, numbers)
+            found = store.documents.published_of(grid, numbers)
             yield from (phase(each, OUTER) for each in found if (each.n, each.name) in wanted)
         else:
             yield from _some_attempts(store, grid, numbers, wanted)
@@ -171,7 +171,7 @@ def elements(store: Store, name: str, keys: Sequence[Sequence[Any]]) -> Iterator
 
 def _some_attempts(store: Store, grid: int, numbers: Sequence[int], wanted: Container[Sequence[Any]]) -> Iterator[str]:
     head = heads(ELEMENTS["attempt"])
-    for n, number, k, idx, stored, *facts in store.part_of_elements("attempt", grid, numbers, *ATTEMPT):
+    for n, number, k, idx, stored, *facts in store.documents.part_of_elements("attempt", grid, numbers, *ATTEMPT):
         if (n, number, k, idx) in wanted:
             yield attempt(head(facts), stored, OUTER)
 
@@ -182,8 +182,8 @@ ATTEMPT = ("a.attempt", "a.k", "a.idx", "a.record")
 def _details(store: Store, grid: int, numbers: Sequence[int]) -> dict[int, str]:
     """Write publications. A phase is there twice: in JIM's namespace, and for a year as an element of none."""
     found: dict[int, list[str]] = {}
-    refused = store.refused_of(grid, numbers)
-    for each in store.published_of(grid, numbers):
+    refused = store.documents.refused_of(grid, numbers)
+    for each in store.documents.published_of(grid, numbers):
         found.setdefault(each.n, []).append(phase(each) + _marked(each))
     heads = {
         n: attributes({name: count for name, count in told._asdict().items() if count}) for n, told in refused.items()

@@ -7,7 +7,7 @@ from typing import Any
 
 from jim.jobs import AtDoor
 from jim.model import NOTHING
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.rows import column
 
 UNPLACED = (
@@ -16,24 +16,24 @@ UNPLACED = (
 )
 
 
-class AtDoors(Connected):
+class AtDoors(StorePart):
     """The part of a status DB about what doors keep."""
 
-    def at_door(self, grid: int) -> AtDoor:
+    def of(self, grid: int) -> AtDoor:
         """Return what the door of a grid job keeps of it."""
         sql = "SELECT after, cancelled, places, placed FROM at_door WHERE grid = ?"
         row = self.db.execute(sql, (grid,)).fetchone()
         return AtDoor(row[0], bool(row[1]), json.loads(row[2]) if row[2] else NOTHING, row[3]) if row else AtDoor()
 
-    def set_at_door(self, grid: int, **columns: Any) -> None:
+    def change(self, grid: int, **columns: Any) -> None:
         """Change what the door of a grid job keeps of it."""
         with self.transaction():
-            kept = self.at_door(grid)._replace(**columns)
+            kept = self.of(grid)._replace(**columns)
             places = json.dumps(kept.places) if kept.places else ""
             row = grid, kept.after, int(kept.cancelled), places, column(kept.placed)
-            self._touch(grid)
+            self.connected.touch(grid)
             self.db.execute("INSERT OR REPLACE INTO at_door VALUES (?, ?, ?, ?, ?)", row)
 
-    def unplaced(self) -> bool:
+    def any_unplaced(self) -> bool:
         """Tell whether outputs of any finished grid job must still be placed for its gatekeeper."""
         return self.db.execute(UNPLACED).fetchone() is not None

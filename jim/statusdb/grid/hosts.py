@@ -8,7 +8,7 @@ from jim.jobs import Alike
 from jim.model import Kind
 from jim.statusdb import rows
 from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.packed import unpacked
 
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
@@ -39,15 +39,15 @@ GRID_JOBS = (
 )
 
 
-class Hosts(Connected):
+class Hosts(StorePart):
     """A status DB in which people look at hosts."""
 
-    def host_totals(self, host: str = "") -> list[HostTotal]:
+    def totals(self, host: str = "") -> list[HostTotal]:
         """Count the attempts on each host, or on one."""
         sql = TOTALS.format(which="host = ?" if host else "true")
         return [HostTotal._make(row) for row in self.db.execute(sql, (host,) if host else ())]
 
-    def host_reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:
+    def reasons(self, limit: int, host: str = "") -> dict[str, list[Alike]]:
         """Return the most frequent reasons of failed attempts by host."""
         which = f"{BADLY} AND host = ?" if host else BADLY
         sql = REASONS.format(which=which)

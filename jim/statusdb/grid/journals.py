@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from jim.jobs import Journal
 from jim.model import Witness
 from jim.statusdb import rows
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.packed import code, moment
 
 NEXT = "SELECT seq, at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1"
@@ -19,14 +19,14 @@ ACCEPTED, REQUESTED = "accepted", " requested"
 LINES_AT_ONCE = 1000
 
 
-class Journals(Connected):
+class Journals(StorePart):
     """The part of a status DB about what has happened, and who asked for what."""
 
-    def journal(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
+    def of(self, grid: int, n: int | None = None, last: int = 1000) -> list[Journal]:
         """Return the last lines about a grid job, or about one of its local jobs, oldest first."""
         return self._journal(*rows.where(grid=grid, n=n), last)
 
-    def own_journal(self, grid: int, last: int = 1000) -> list[Journal]:
+    def of_itself(self, grid: int, last: int = 1000) -> list[Journal]:
         """Return the last lines about a grid job itself, without its local jobs, oldest first."""
         return self._journal("grid = ? AND n IS NULL", [grid], last)
 
@@ -34,7 +34,7 @@ class Journals(Connected):
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
         return list(rows.lines(found))[::-1]
 
-    def journal_in_parts(self, grid: int, last: int) -> Iterator[Journal]:
+    def in_parts(self, grid: int, last: int) -> Iterator[Journal]:
         """Yield the last lines about a grid job, oldest first, read in parts."""
         numbers = [seq for (seq,) in self.db.execute(rows.LAST_LINES, (grid, last))][::-1]
         for first in range(0, len(numbers), LINES_AT_ONCE):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jim.model import State
 from jim.statusdb.asked import LastLine
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.packed import code
 
 FAILED_AFTER = (
@@ -19,21 +19,21 @@ PUT = (
 )
 
 
-class LastLines(Connected):
+class LastLines(StorePart):
     """The part of a status DB about the last words of payloads."""
 
-    def last_lines(self, grid: int) -> dict[str, LastLine]:
+    def of(self, grid: int) -> dict[str, LastLine]:
         """Return the last lines of a grid job's failed local jobs, by their reason."""
         found = self.db.execute(
             "SELECT reason, line, times, read FROM last_line WHERE grid = ? ORDER BY reason", (grid,)
         )
         return {reason: LastLine(*rest) for reason, *rest in found}
 
-    def set_last_lines(self, grid: int, lines: Mapping[str, LastLine]) -> None:
+    def put(self, grid: int, lines: Mapping[str, LastLine]) -> None:
         """Store last lines by reason. No move acts on them, so this causes no look."""
         with self.transaction():
             self.db.executemany(PUT, [(grid, reason, *each) for reason, each in lines.items()])
-            self._touched.add(grid)
+            self.connected.show_anew(grid)
 
     def failed_after(self, grid: int, seq: int, limit: int) -> list[tuple[int, int]]:
         """Return local jobs that have failed after a line of the journal: the number of the line, and n."""

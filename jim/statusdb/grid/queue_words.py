@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jim.statusdb.asked import QueueWords as Words
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 
 Key = tuple[int, int, str, str]  # grid job, submission, state, words
 # A submission that has ended waits for nothing: perhaps no listing has come since.
@@ -21,24 +21,24 @@ PUT = (
 )
 
 
-class QueueWords(Connected):
+class QueueWords(StorePart):
     """The part of a status DB about the batch system's own words for why jobs wait."""
 
-    def queue_words(self, grid: int) -> list[Words]:
+    def of(self, grid: int) -> list[Words]:
         """Return what the batch system says of the waiting jobs of a grid job, in groups."""
         return [Words(*row) for row in self.db.execute(READ, (grid,))]
 
-    def new_queue_words(self, seen: Mapping[Key, int]) -> dict[Key, int]:
+    def new(self, seen: Mapping[Key, int]) -> dict[Key, int]:
         """Return what differs from what is stored; 0: nothing says so any more."""
         found = self.db.execute("SELECT grid, k, state, words, count FROM queue_words")
         stored = {(grid, k, state, words): count for grid, k, state, words, count in found}
         return {key: seen.get(key, 0) for key in stored.keys() | seen.keys() if stored.get(key) != seen.get(key)}
 
-    def set_queue_words(self, new: Mapping[Key, int]) -> None:
+    def put(self, new: Mapping[Key, int]) -> None:
         """Store what differs. No move acts on it, so this causes no look."""
         now = self.clock.utc()
         with self.transaction():
             gone = [key for key, count in new.items() if not count]
             self.db.executemany("DELETE FROM queue_words WHERE grid = ? AND k = ? AND state = ? AND words = ?", gone)
             self.db.executemany(PUT, [(*key, count, now) for key, count in new.items() if count])
-            self._touched.update(grid for grid, *_ in new)
+            self.connected.show_anew(*(grid for grid, *_ in new))

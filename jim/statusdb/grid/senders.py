@@ -8,7 +8,7 @@ from typing import Any
 
 from jim.jobs import VERIFIED, Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.rows import column
@@ -40,15 +40,15 @@ def _asked(text: str) -> Mapping[str, Any]:
     return json.loads(text) if text else {}
 
 
-class Senders(Connected):
+class Senders(StorePart):
     """The parts of a status DB about senders and accounting."""
 
-    def set_sender(self, grid: int, sender: Sender) -> None:
+    def put(self, grid: int, sender: Sender) -> None:
         """Record who sent a grid job."""
         told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact), int(sender.known)
         self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?, ?)", told)
 
-    def sender(self, grid: int) -> Sender:
+    def of(self, grid: int) -> Sender:
         """Return who sent a grid job; empty if that is not known, or not any more."""
         row = self.db.execute("SELECT * FROM sender WHERE grid = ?", (grid,)).fetchone()
         return Sender(row[1], tuple(json.loads(row[2])), row[3], bool(row[4])) if row else Sender()
@@ -71,11 +71,11 @@ class Senders(Connected):
         found = self.db.execute(IN_BATCH_OF_SENDERS, (UNFINISHED, QUEUED))
         return [(number, Sender(dn, known=bool(known)).counted_as, count) for number, dn, known, count in found]
 
-    def old_senders(self, before: str, limit: int) -> list[tuple[int, str]]:
+    def old(self, before: str, limit: int) -> list[tuple[int, str]]:
         """Return grid jobs with senders, and their keys, that finished before a time."""
         return list(self.db.execute(OLD, (before, limit)))
 
-    def forget_sender(self, grid: int) -> None:
+    def forget(self, grid: int) -> None:
         """Forget who sent a grid job."""
         self.db.execute("DELETE FROM sender WHERE grid = ?", (grid,))
 

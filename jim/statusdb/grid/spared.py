@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from jim.jobs import Key
 from jim.model import Kind
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import StorePart
 from jim.statusdb.rows import keys as as_json
 
 AMONG = (
@@ -20,7 +20,7 @@ LEFT = (
 )
 
 
-class Spared(Connected):
+class Spared(StorePart):
     """The part of a status DB about attempts that do not count."""
 
     def set_left(self, key: Key, n: int, host: str) -> None:
@@ -43,12 +43,12 @@ class Spared(Connected):
         with self.transaction():
             self.db.execute("DELETE FROM spared WHERE grid = ? AND k = ? AND idx = ?", key)
 
-    def spared(self, grid: int, n: int) -> int:
+    def count(self, grid: int, n: int) -> int:
         """Return how many attempts at a local job do not count."""
         sql = "SELECT count(*) FROM spared WHERE grid = ? AND n = ? AND NOT open"
         return int(self.db.execute(sql, (grid, n)).fetchone()[0])
 
-    def spared_among(self, keys: Iterable[Key]) -> set[Key]:
+    def among(self, keys: Iterable[Key]) -> set[Key]:
         """Return those of these attempts that do not count."""
         return {(grid, k, idx) for grid, k, idx in self.db.execute(AMONG, as_json(keys))}
 

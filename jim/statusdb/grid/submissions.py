@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from jim.clock import Clock
 from jim.jobs import Attempt, Compared, Ended, Key, Live, LocalJob, Submission, whole_reason
 from jim.model import SubmissionState
 from jim.statusdb import rows
+from jim.statusdb.connected import Connected
 from jim.statusdb.derived import Derived
 from jim.statusdb.pieces import as_json
 
@@ -19,14 +22,18 @@ def _update(table: str, columns: tuple[str, ...], where: tuple[str, ...]) -> str
     return f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in columns)} WHERE {which}"
 
 
-class Submissions(Derived):
+class Submissions(Connected):
     """The submissions and attempts of a status DB."""
+
+    def __init__(self, file: Path, clock: Clock, *, write: bool = False) -> None:
+        super().__init__(file, clock, write=write)
+        self.derived = Derived(self)
 
     def _set(self, table: str, columns: Mapping[str, Any], **where: int) -> None:
         """Change columns of one row."""
         values = *map(rows.column, columns.values()), self.clock.utc(), *where.values()
         with self.transaction():
-            self._touch(where.get("grid") or where["id"])
+            self.touch(where.get("grid") or where["id"])
             self.db.execute(_update(table, (*columns, "updated"), tuple(where)), values)
 
     def submissions(self, *states: SubmissionState, grid: int | None = None) -> list[Submission]:
@@ -60,7 +67,7 @@ class Submissions(Derived):
         """Close the submissions without a live attempt."""
         with self.transaction():
             if self.db.execute(rows.END_SUBMISSIONS, (grid,)).rowcount:
-                self._touched.add(grid)
+                self.show_anew(grid)
 
     def submission_numbers(self, grid: int) -> set[int]:
         """Return the numbers of a grid job's submissions."""
@@ -69,7 +76,7 @@ class Submissions(Derived):
     def forget_submission(self, grid: int, k: int) -> None:
         """Remove a never sent submission and its attempts."""
         with self.transaction():
-            self._touch(grid)
+            self.touch(grid)
             self.db.execute("DELETE FROM attempt WHERE grid = ? AND k = ?", (grid, k))
             self.db.execute("DELETE FROM submission WHERE grid = ? AND k = ?", (grid, k))
 
@@ -78,7 +85,7 @@ class Submissions(Derived):
         told = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
-            self._touch(found.grid)
+            self.touch(found.grid)
             self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
             mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
             self.db.executemany(rows.ADD_ATTEMPT, mine)
@@ -118,12 +125,12 @@ class Submissions(Derived):
         for key, columns in stored.items():
             alike.setdefault(tuple(columns), []).append((*columns.values(), *key))
         with self.transaction():
-            before = self._attempts_before(told)
+            before = self.derived.attempts_before(told)
             for names, values in alike.items():
                 changed = ", ".join(f"{name} = ?" for name in names)
                 self.db.executemany(f"UPDATE attempt SET {changed} WHERE grid = ? AND k = ? AND idx = ?", values)
-            self._follow_attempts(before, stored, now)
-            self._touch(*{grid for grid, _, _ in told})
+            self.derived.follow_attempts(before, stored, now)
+            self.touch(*{grid for grid, _, _ in told})
 
     def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
         """Return what evidence of attempts is compared with."""

@@ -16,13 +16,13 @@ MOST = 5_000  # attempts that ended, and attempts that run: to read these takes 
 
 def tried_lately(store: Store, now: float) -> list[Tried]:
     """Return the attempts that say something about their hosts; `now` in seconds since 1970."""
-    found = (_tried(each, now) for each in store.tried_lately(_long_ago(now), MOST))
+    found = (_tried(each, now) for each in store.hosts.tried_lately(_long_ago(now), MOST))
     return [each for each in found if each]
 
 
 def left_lately(store: Store, now: float) -> set[str]:
     """Return the hosts that were avoided when an attempt last came there; `now` in seconds since 1970."""
-    return store.left_since(_long_ago(now))
+    return store.spared.left_since(_long_ago(now))
 
 
 def _long_ago(now: float) -> str:

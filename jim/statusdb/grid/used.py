@@ -9,7 +9,7 @@ from contextlib import suppress
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.jobs import Used
-from jim.statusdb.grid.hosts import Hosts
+from jim.statusdb.connected import StorePart
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 
@@ -27,7 +27,7 @@ COMPLETED = (
 )
 
 
-class Completed(Hosts):
+class Completed(StorePart):
     """The reads about what completed local jobs have used."""
 
     def used(self, job_type: str, request_id: str, limit: int) -> list[Used]:

@@ -16,8 +16,8 @@ from jim.jobs import HELD, OF_TASK, Alike, GridJob
 from jim.model import Kind, State, Step
 from jim.statusdb import rows
 from jim.statusdb.asked import LONGEST_PARSED, GridJobsAsked, HostSeen, LocalJobsAsked, LocalJobSeen, Minute
+from jim.statusdb.connected import StorePart
 from jim.statusdb.derived import minute_of
-from jim.statusdb.grid.used import Completed
 from jim.statusdb.making import CODED, CODES
 from jim.statusdb.packed import unpacked, word
 
@@ -76,8 +76,8 @@ OF_TASKS = "id IN (SELECT grid FROM wave WHERE grid > 0 AND task IN (SELECT valu
 Clauses = list[tuple[str, tuple[Any, ...]]]
 
 
-class Browsed(Completed):
-    """A status DB that people browse."""
+class Browsed(StorePart):
+    """The lists and counts that people browse."""
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:

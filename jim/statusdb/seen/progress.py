@@ -22,7 +22,7 @@ def progress(store: Store, job: GridJob) -> str:
 
 
 def _phase(store: Store, grid: int) -> str:
-    found = max(store.phases(grid), key=lambda each: each.updated, default=None)
+    found = max(store.publications.phases(grid), key=lambda each: each.updated, default=None)
     return f"{found.name} {found.done:,} of {found.total:,} {found.unit}" if found else ""
 
 
@@ -30,7 +30,7 @@ def _failed(store: Store, grid: int, count: int) -> str:
     """Return the most frequent reason of failures, and the host of the first one."""
     if not count:
         return ""
-    found, _ = store.reasons(grid, (State.FAILED,), 1)
+    found, _ = store.seen.reasons(grid, (State.FAILED,), 1)
     first = store.local_jobs(grid, (State.FAILED,), limit=1)
     attempts = store.attempts(grid, n=first[0].n) if first else []
     host = f" on {attempts[-1].host}" if count == 1 and attempts and attempts[-1].host else ""

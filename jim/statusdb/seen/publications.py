@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from jim.jobs import Key
 from jim.statusdb import rows
 from jim.statusdb.asked import Detail, PhaseSeen, Publisher, Refused, Unchecked
+from jim.statusdb.connected import StorePart
 from jim.statusdb.published import OF_ALL, phase_of
-from jim.statusdb.seen.browsed import Browsed
 
 BEFORE = "SELECT content, attempt, late FROM detail WHERE grid = ? AND n = ? AND name = ?"
 LATEST = "SELECT attempt FROM local_job WHERE grid = ? AND n = ?"
@@ -52,7 +52,7 @@ EVENTS = (
 )
 
 
-class Publications(Browsed):
+class Publications(StorePart):
     """The publications of a status DB."""
 
     def publish(
@@ -79,7 +79,7 @@ class Publications(Browsed):
                 return False
             if before and before[1] > mine:
                 return False
-            self._touched.add(grid)
+            self.connected.show_anew(grid)
             self.db.execute(PUBLISH, (grid, n, name, content, now, mine, late, valid))
             self._follow_phase(grid, n, name, content, now, mine)
         return True
@@ -108,7 +108,7 @@ class Publications(Browsed):
     def count_refused(self, grid: int, n: int, refused: int = 0, dropped: int = 0) -> None:
         """Count publications that are refused, or dropped because they came too late."""
         with self.transaction():
-            self._touched.add(grid)
+            self.connected.show_anew(grid)
             self.db.execute(REFUSE, (grid, n, refused, dropped))
 
     def refused(self, grid: int, n: int) -> Refused:
@@ -146,5 +146,5 @@ class Publications(Browsed):
         sql = "UPDATE detail SET valid = ? WHERE grid = ? AND n = ? AND name = ? AND content = ? AND valid = '?'"
         with self.transaction():
             for each, words in found:
-                self._touched.add(each.grid)
+                self.connected.show_anew(each.grid)
                 self.db.execute(sql, (words, each.grid, each.n, each.name, each.content))

@@ -36,7 +36,7 @@ def failures(store: Store, grid: int) -> str:
     counts = store.counts(grid)
     if not any(counts.get(state) for state in ended_badly):
         return ""
-    found, different = store.reasons(grid, ended_badly, REASONS_TOLD)
+    found, different = store.seen.reasons(grid, ended_badly, REASONS_TOLD)
     if different == 1:
         return found[0].reason.words
     told = [f"{each.reason} ({each.times:,})" for each in found if each.reason]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from jim.statusdb.connected import StorePart
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import LIVE_PIECES, Ended, Item, ItemState, PieceState, Source, Unfulfilled
+from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Source, Unfulfilled
 from jim.statusdb.tasks.chains import Chains
 from jim.statusdb.tasks.pools import ids
 
-BEHIND = (  # of a file without events, the first part is given to a payload all the same
-    "SELECT p.p FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
-    "WHERE p.task = ? AND p.p IN (SELECT value FROM json_each(?)) AND p.state IN ('waiting', 'ready', 'failed') "
-    "GROUP BY p.p HAVING min(x.first_event > 0 AND i.output > 0 AND i.there = 1 AND x.first_event >= "
-    "ifnull(CASE WHEN i.record <> '' THEN json_extract(i.record, '$.events') END, x.first_event + 1)) = 1"
-)
 
-
-class BrokenPromises(Chains):
+class BrokenPromises(StorePart):
     """The part of a status DB about promises that are not fulfilled as they were made."""
+
+    def __init__(self, chains: Chains) -> None:
+        super().__init__(chains.connected)
+        self.chains, self.pools, self.outputs, self.pieces = chains, chains.pools, chains.outputs, chains.pieces
 
     # What cannot be fulfilled
 
@@ -78,23 +76,23 @@ class BrokenPromises(Chains):
         of a piece, each is replaced by those of its own number: all the new ones in each place would be done twice.
         """
         for old, new in successors.items():
-            promised = [each for p in new for each in self.outputs_of(task, p)]
-            for output in self.outputs_of(task, old):
+            promised = [each for p in new for each in self.outputs.of_piece(task, p)]
+            for output in self.outputs.of_piece(task, old):
                 those = [each.id for each in promised if (each.stream, each.k) == (output.stream, output.k)]
-                for item in self._items_of([output.id]):
-                    into = [each.id for each in self._items_of(those) if each.task == item.task]
+                for item in self.chains.items_of([output.id]):
+                    into = [each.id for each in self.chains.items_of(those) if each.task == item.task]
                     self._replace_item(item, into)
 
     def _replace_item(self, item: Item, into: Sequence[int]) -> None:
         """Let other items take the place of one, in the pieces that wait for it or have failed with it."""
-        holders = self._holders(item.id)
+        holders = self.chains.holders(item.id)
         # Which part of which new file the part of the old one is, nobody knows.
         masked = [each for each in holders if each.record.get("mask")]
-        self.take_back(item.task, [each.p for each in masked])
+        self.pieces.take_back(item.task, [each.p for each in masked])
         for piece in (each for each in holders if each not in masked):
             files = [each for number in piece.record["files"] for each in (into if number == item.id else [number])]
             if not files:  # its work is that of other pieces: a failed one would be tried again with no file
-                self.take_back(item.task, [piece.p])
+                self.pieces.take_back(item.task, [piece.p])
                 continue
             self.db.execute(
                 "DELETE FROM piece_item WHERE task = ? AND p = ? AND item = ?", (item.task, piece.p, item.id)
@@ -107,17 +105,9 @@ class BrokenPromises(Chains):
             count = "UPDATE item SET live = live + ?, failed = failed + ? WHERE id = ?"
             self.db.executemany(count, ((live, failed, each) for each in into))
             self.db.execute(count, (-live, -failed, item.id))
-            self.move_items(item.task, into, ItemState.ACQUIRED)
-            self._derive_items(item.task, into)
-            self._count_missing(item.task, [piece.p])
-        names = ", ".join(each.name for each in self.items(item.task, into).values())
+            self.pools.move_items(item.task, into, ItemState.ACQUIRED)
+            self.pools.derive_items(item.task, into)
+            self.chains.count_missing(item.task, [piece.p])
+        names = ", ".join(each.name for each in self.pools.items(item.task, into).values())
         note = f"replaced by {names}" if names else "its promise was withdrawn"
-        self.move_items(item.task, [item.id], ItemState.GONE, note=note)
-
-    # Files that have less than was promised
-
-    def _count_missing(self, task: int, numbers: Sequence[int]) -> None:
-        """Count again what is missing of pieces; those whose parts lie behind the ends of their files do nothing."""
-        super()._count_missing(task, numbers)
-        behind = [p for (p,) in self.db.execute(BEHIND, (task, ids(numbers))).fetchall()]
-        self.move_pieces(task, [Ended(p, PieceState.TAKEN_BACK, "its file has fewer events") for p in behind])
+        self.pools.move_items(item.task, [item.id], ItemState.GONE, note=note)

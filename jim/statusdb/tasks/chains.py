@@ -7,9 +7,10 @@ yet, a file makes it available, and a piece is ready once nothing of it is missi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from jim.statusdb.connected import StorePart
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import (
     UNSENT,
@@ -25,9 +26,10 @@ from jim.statusdb.task_rows import (
     Todo,
 )
 from jim.statusdb.task_spec import SourceSpec
-from jim.statusdb.tasks.outputs import OUTPUTS, read_output
-from jim.statusdb.tasks.pools import ids
-from jim.statusdb.tasks.waves import Waves, read_piece
+from jim.statusdb.tasks.outputs import OUTPUTS, Following, Outputs, read_output
+from jim.statusdb.tasks.pieces import Pieces, read_piece
+from jim.statusdb.tasks.pools import Pools, ids
+from jim.statusdb.tasks.tasks import Tasks
 
 THERE, PROMISED, BROKEN = 1, 0, -1  # of an item
 OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
@@ -53,6 +55,14 @@ def item_name(output: Output) -> str:
     return f"{output.stream}/{output.p}{f'.{output.k}' if output.k else ''}"
 
 
+BEHIND = (  # of a file without events, the first part is given to a payload all the same
+    "SELECT p.p FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
+    "WHERE p.task = ? AND p.p IN (SELECT value FROM json_each(?)) AND p.state IN ('waiting', 'ready', 'failed') "
+    "GROUP BY p.p HAVING min(x.first_event > 0 AND i.output > 0 AND i.there = 1 AND x.first_event >= "
+    "ifnull(CASE WHEN i.record <> '' THEN json_extract(i.record, '$.events') END, x.first_event + 1)) = 1"
+)
+
+
 def _pool(output: Output) -> tuple[int, str]:
     return output.task, output.stream
 
@@ -62,8 +72,13 @@ def is_there(output: Output) -> bool:
     return output.state is OutputState.STORED or (output.state is OutputState.VERIFIED and not output.todo)
 
 
-class Chains(Waves):
+class Chains(StorePart, Following):
     """The part of a status DB about tasks that feed one another."""
+
+    def __init__(self, tasks: Tasks, pools: Pools, outputs: Outputs, pieces: Pieces) -> None:
+        super().__init__(tasks.connected)
+        self.tasks, self.pools, self.outputs, self.pieces = tasks, pools, outputs, pieces
+        outputs.following = pieces.following = self
 
     def fed_by(self, task: int) -> list[Source]:
         """Return the sources that a task fills."""
@@ -102,7 +117,7 @@ class Chains(Waves):
         return {number for (number,) in self.db.execute(sql, (ids(outputs),))}
 
     def _spec_of(self, source: Source) -> SourceSpec | None:
-        task = self.task(source.task)
+        task = self.tasks.one(source.task)
         return task.spec.sources[source.k] if task and task.state not in OVER else None
 
     def _feed(self, source: Source, outputs: Sequence[Output], there: int) -> None:
@@ -121,18 +136,18 @@ class Chains(Waves):
             if self.db.execute(ADD_FED, row).rowcount:
                 new[each.grp], last[each.grp] = new.get(each.grp, 0) + 1, each
         for grp, count in new.items():
-            self._recount(source.task, "items", [(grp, state, count)])
-            self.make_dirty(source.task, grp)
-            if (task := self.task(source.task)) and task.state is TaskState.FINISHED:
+            self.tasks.recount(source.task, "items", [(grp, state, count)])
+            self.pools.make_dirty(source.task, grp)
+            if (task := self.tasks.one(source.task)) and task.state is TaskState.FINISHED:
                 self._open(source, last[grp], "has come")  # a person had closed the pool
-        self.count_new(source.task, source.k, sum(new.values()))
+        self.tasks.count_new(source.task, source.k, sum(new.values()))
 
     def _record(self, output: Output) -> str:
         return as_json({"lfn": output.place, **output.record})
 
     def _expected(self, output: Output) -> str:
         """Return what is known of a file before it is there."""
-        task = self.task(output.task)
+        task = self.tasks.one(output.task)
         pools = task.spec.outputs if task else ()
         expects = next((each.expects for each in pools if each.name == output.stream), None)
         return as_json(expects) if expects else ""
@@ -151,16 +166,9 @@ class Chains(Waves):
 
     # What follows in the transactions that change outputs and pieces
 
-    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
-        """Let promises reach the tasks that they are for."""
-        made = super()._add_promises(new)
-        self._feed_promises(made)
-        return made
-
-    def _feed_promises(self, numbers: Sequence[int]) -> None:
+    def promised(self, outputs: Sequence[int]) -> None:
         """Let promises be items of the tasks that they are for; groups that were closed are opened again."""
-        outputs = sorted(self._outputs_by_id(numbers), key=_pool)
-        for _, some in groupby(outputs, key=_pool):
+        for _, some in groupby(sorted(self._outputs_by_id(outputs), key=_pool), key=_pool):
             those = list(some)
             for source in self._sources_of(those[0]):
                 for first in {each.grp: each for each in reversed(those)}.values():
@@ -176,72 +184,74 @@ class Chains(Waves):
 
     def _open(self, source: Source, output: Output, why: str = "is promised") -> None:
         """Open a group of a task that was closed: more is promised to it, or may be. It was not late."""
-        task, group = self.task(source.task), self.group(source.task, output.grp)
+        task, group = self.tasks.one(source.task), self.pools.group(source.task, output.grp)
         if task is None or task.state in OVER:
             return
         if source.closed:
-            self.set_source(task.id, source.k, closed="")
+            self.pools.set_source(task.id, source.k, closed="")
         if group and group.closed:
-            self.set_group(task.id, output.grp, closed="")
+            self.pools.set_group(task.id, output.grp, closed="")
             told = f"group {output.grp}" if output.grp else "all items"
-            self.note_task(task.id, "opened again", f"{told}: {item_name(output)} {why}")
+            self.tasks.note(task.id, "opened again", f"{told}: {item_name(output)} {why}")
         if task.state is TaskState.FINISHED:
-            self.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} {why}")
+            self.tasks.change(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} {why}")
 
-    def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
+    def outputs_moved(self, outputs: Sequence[int], now: OutputState) -> None:
         """Let the items that outputs are follow them."""
-        super()._move_outputs(numbers, now)
         if now is OutputState.BROKEN:
-            self._set_there(numbers, PROMISED, BROKEN)
+            self._set_there(outputs, PROMISED, BROKEN)
         elif now is OutputState.PROMISED:
-            self._set_there(numbers, BROKEN, PROMISED)
-            self._feed_promises(numbers)
+            self._set_there(outputs, BROKEN, PROMISED)
+            self.promised(outputs)
         elif now is OutputState.WITHDRAWN:
-            for each in self._items_of(numbers):
+            for each in self.items_of(outputs):
                 self._withdraw(each)
         elif now is OutputState.STORED:
-            self._fulfil(self._outputs_by_id(numbers))
+            self._fulfil(self._outputs_by_id(outputs))
 
     def _set_there(self, outputs: Sequence[int], was: int, now: int) -> None:
         sql = (
             "UPDATE item SET there = ? WHERE output IN (SELECT value FROM json_each(?)) AND output > 0 AND there = ? "
             "RETURNING task"
         )
-        self._changed_tasks |= {task for (task,) in self.db.execute(sql, (now, ids(outputs), was)).fetchall()}
+        found = self.db.execute(sql, (now, ids(outputs), was)).fetchall()
+        self.tasks.mark(task for (task,) in found)
 
-    def _items_of(self, outputs: Sequence[int]) -> list[Item]:
+    def items_of(self, outputs: Sequence[int]) -> list[Item]:
+        """Return the items, of any task, that outputs have become."""
         sql = "SELECT task, id FROM item WHERE output IN (SELECT value FROM json_each(?)) AND output > 0"
         found = self.db.execute(sql, (ids(outputs),)).fetchall()
-        return [self.items(task, [number])[number] for task, number in found]
+        return [self.pools.items(task, [number])[number] for task, number in found]
 
     def _withdraw(self, item: Item) -> None:
         """Let an item be gone that nobody will bring; pieces that wait for it, or have failed with it, are taken back.
 
         None of them was ever sent: the item was never there.
         """
-        holders = [each.p for each in self._holders(item.id)]
-        self.take_back(item.task, holders)
+        holders = [each.p for each in self.holders(item.id)]
+        self.pieces.take_back(item.task, holders)
         if holders:
             self._may_promise_anew(item)
-        now = self.items(item.task, [item.id])[item.id]
+        now = self.pools.items(item.task, [item.id])[item.id]
         if now.state is ItemState.PROMISED:
-            self.move_items(item.task, [item.id], ItemState.GONE, note="its promise was withdrawn")
+            self.pools.move_items(item.task, [item.id], ItemState.GONE, note="its promise was withdrawn")
 
     def _may_promise_anew(self, item: Item) -> None:
         """Open the group of an item whose piece was taken back before it was sent: the rest of that is planned anew."""
         for output in self._outputs_by_id([item.output]):
-            by = self.piece(output.task, output.p)
+            by = self.pieces.one(output.task, output.p)
             for source in self._sources_of(output) if by and by.state in ANEW else ():
                 if source.task == item.task:
                     self._open(source, output, "is withdrawn")
 
-    def _holders(self, item: int) -> list[PieceRow]:
+    def holders(self, item: int) -> list[PieceRow]:
+        """Return the pieces that wait for an item, or have failed with it."""
         return list(map(read_piece, self.db.execute(HOLDERS, (item,)).fetchall()))
 
     def _fulfil(self, outputs: Iterable[Output]) -> None:
         """Let outputs be there for the tasks that they are for."""
         for output in outputs:
-            items = self._items_of([output.id])
+            items = self.items_of([output.id])
             for source in self._sources_of(output):
                 if not any(each.task == source.task for each in items):
                     self._feed(source, [output], THERE)
@@ -254,14 +264,17 @@ class Chains(Waves):
             return
         facts = (output.bytes, self._record(output), item.id)
         self.db.execute("UPDATE item SET there = 1, size = ?, record = ? WHERE id = ?", facts)
-        self._changed_tasks.add(item.task)
+        self.tasks.mark([item.task])
         if item.state is ItemState.PROMISED:
-            self.move_items(item.task, [item.id], ItemState.AVAILABLE)
-            self.make_dirty(item.task, item.grp)
-        self._count_missing(item.task, [each.p for each in self._holders(item.id)])
+            self.pools.move_items(item.task, [item.id], ItemState.AVAILABLE)
+            self.pools.make_dirty(item.task, item.grp)
+        self.count_missing(item.task, [each.p for each in self.holders(item.id)])
 
-    def _count_missing(self, task: int, numbers: Sequence[int]) -> None:
-        """Count again what is missing of pieces; those that lack nothing are ready, others wait."""
+    def count_missing(self, task: int, numbers: Sequence[int]) -> None:
+        """Count again what is missing of pieces; those that lack nothing are ready, others wait.
+
+        Those whose parts lie behind the ends of their files, which have less than was promised, do nothing.
+        """
         self.db.execute(MISSING, (task, ids(numbers)))
         sql = (
             "SELECT p, missing FROM piece WHERE task = ? AND p IN (SELECT value FROM json_each(?)) "
@@ -269,43 +282,32 @@ class Chains(Waves):
         )
         states = {True: PieceState.WAITING, False: PieceState.READY}
         found = self.db.execute(sql, (task, ids(numbers))).fetchall()
-        self.move_pieces(task, [Ended(p, states[missing > 0]) for p, missing in found])
+        self.pieces.move(task, [Ended(p, states[missing > 0]) for p, missing in found])
+        behind = [p for (p,) in self.db.execute(BEHIND, (task, ids(numbers))).fetchall()]
+        self.pieces.move(task, [Ended(p, PieceState.TAKEN_BACK, "its file has fewer events") for p in behind])
 
-    def end_plan(self, task: int, upto: int, acquired: Iterable[int]) -> None:
-        """Let the pieces below a number count; those of which something is only promised wait."""
-        row = self.task(task)
-        first = row.next_piece if row else upto
-        with self.transaction():
-            super().end_plan(task, upto, acquired)
-            if row and any(each.promises for each in row.spec.sources):
-                self._count_missing(task, range(first, upto))
+    def planned(self, task: int, first: int, upto: int) -> None:
+        """Let pieces wait of which something is only promised."""
+        row = self.tasks.one(task)
+        if row and any(each.promises for each in row.spec.sources):
+            self.count_missing(task, range(first, upto))
 
-    def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:
-        super()._move_pieces(task, numbers, end)
-        if end.state is PieceState.COMPLETED:
-            those = [each for p in numbers for each in self.outputs_of(task, p)]
+    def pieces_moved(self, task: int, numbers: Sequence[int], now: PieceState) -> None:
+        """Let what completed pieces have brought be there."""
+        if now is PieceState.COMPLETED:
+            those = [each for p in numbers for each in self.outputs.of_piece(task, p)]
             self._fulfil(each for each in those if each.state is OutputState.VERIFIED and each.todo is Todo.NOTHING)
 
-    def ready_again(self, task: int, attempts: Mapping[int, int], reason: str) -> None:
-        """Let pieces be released once more; those of which something is only promised wait for that."""
-        with self.transaction():
-            super().ready_again(task, attempts, reason)
-            self._count_missing(task, list(attempts))
+    def made_ready(self, task: int, numbers: Sequence[int]) -> None:
+        """Let pieces wait of which something is only promised."""
+        self.count_missing(task, numbers)
 
-    def take_back(self, task: int, numbers: Iterable[int]) -> None:
-        """Take back pieces; what is only promised is so again. What has failed is planned anew, also at the end."""
-        those = list(numbers)
-        with self.transaction():
-            rows = [self.piece(task, p) for p in those]
-            super().take_back(task, those)
-            now = self.task(task)
-            if (
-                now
-                and now.state is TaskState.FINISHED
-                and any(each and each.state is PieceState.FAILED for each in rows)
-            ):
-                self.set_task(task, state=TaskState.RUNNING, outcome="", reason="failed pieces are taken back")
-            items = {part.item for p in those for part in self.parts_of(task, p)}
-            those_now = self.items(task, items).values()
-            lacking = [each.id for each in those_now if each.there < THERE and each.state is ItemState.AVAILABLE]
-            self.move_items(task, lacking, ItemState.PROMISED)
+    def taken_back(self, task: int, before: Sequence[PieceRow]) -> None:
+        """Let what was only promised be so again. What had failed is planned anew, also at the end of a task."""
+        now = self.tasks.one(task)
+        if now and now.state is TaskState.FINISHED and any(each.state is PieceState.FAILED for each in before):
+            self.tasks.change(task, state=TaskState.RUNNING, outcome="", reason="failed pieces are taken back")
+        items = {part.item for each in before for part in self.pieces.parts_of(task, each.p)}
+        those_now = self.pools.items(task, items).values()
+        lacking = [each.id for each in those_now if each.there < THERE and each.state is ItemState.AVAILABLE]
+        self.pools.move_items(task, lacking, ItemState.PROMISED)

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jim.statusdb.connected import Connected, StorePart
 from jim.statusdb.pieces import as_json
-from jim.statusdb.task_rows import OUTPUT_FOLLOWS, Brought, Output, OutputState, PieceState, Todo
-from jim.statusdb.tasks.pools import Pools, ids
+from jim.statusdb.task_rows import OUTPUT_FOLLOWS, Brought, Output, OutputState, PieceRow, PieceState, Todo
+from jim.statusdb.tasks.pools import ids
+from jim.statusdb.tasks.tasks import Tasks
 
 PROMISE = "INSERT INTO output (task, p, stream, k, grp, state, promised, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 OF_PIECES = "task = ? AND p IN (SELECT value FROM json_each(?))"
@@ -39,19 +41,45 @@ def another_fact(task: int, what: str | int) -> str:
     return f"another {task} {what}" if isinstance(what, str) else f"another {task} source {what}"
 
 
-class Outputs(Pools):
+class Following:
+    """What follows, in the same transactions, when outputs and pieces change: here nothing, in chains.py much."""
+
+    def promised(self, outputs: Sequence[int]) -> None:
+        """Follow new promises."""
+
+    def outputs_moved(self, outputs: Sequence[int], now: OutputState) -> None:
+        """Follow outputs into another state."""
+
+    def planned(self, task: int, first: int, upto: int) -> None:
+        """Follow the end of a plan: these pieces count."""
+
+    def pieces_moved(self, task: int, numbers: Sequence[int], now: PieceState) -> None:
+        """Follow pieces into another state."""
+
+    def made_ready(self, task: int, numbers: Sequence[int]) -> None:
+        """Follow pieces that were sent, and are to be released once more."""
+
+    def taken_back(self, task: int, before: Sequence[PieceRow]) -> None:
+        """Follow pieces that were taken back, as they were before."""
+
+
+class Outputs(StorePart):
     """The part of a status DB about what pieces of tasks bring."""
 
-    def outputs_of(self, task: int, p: int) -> list[Output]:
+    def __init__(self, connected: Connected, tasks: Tasks) -> None:
+        super().__init__(connected)
+        self.tasks, self.following = tasks, Following()
+
+    def of_piece(self, task: int, p: int) -> list[Output]:
         """Return what a piece brings."""
         sql = "SELECT * FROM output WHERE task = ? AND p = ? ORDER BY stream, k"
         return list(map(read_output, self.db.execute(sql, (task, p))))
 
-    def output(self, number: int) -> Output | None:
+    def one(self, number: int) -> Output | None:
         """Return one output by its number."""
         return next(map(read_output, self.db.execute("SELECT * FROM output WHERE id = ?", (number,))), None)
 
-    def outputs_to_do(self, task: int, before: float, limit: int) -> list[Output]:
+    def to_do(self, task: int, before: float, limit: int) -> list[Output]:
         """Return outputs with which a worker has something to do by now."""
         sql = (  # nothing is stored of a piece that may still fail
             "SELECT o.* FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
@@ -67,18 +95,18 @@ class Outputs(Pools):
         )
         return self.db.execute(sql, (task, p)).fetchone() is not None
 
-    def next_output_due(self, task: int) -> float | None:
+    def next_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
         sql = "SELECT min(due) FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> ''"
         due: float | None = self.db.execute(sql, (task,)).fetchone()[0]
         return due
 
-    def outputs_in_trouble(self, task: int, limit: int) -> list[Output]:
+    def in_trouble(self, task: int, limit: int) -> list[Output]:
         """Return outputs that could not be read or stored so far."""
         sql = "SELECT * FROM output INDEXED BY output_to_do WHERE task = ? AND todo <> '' AND reason <> '' LIMIT ?"
         return list(map(read_output, self.db.execute(sql, (task, limit))))
 
-    def any_output_to_do(self, task: int, w: int) -> bool:
+    def any_to_do(self, task: int, w: int) -> bool:
         """Tell whether an output of a wave is still to be read or stored."""
         sql = (
             "SELECT 1 FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
@@ -88,7 +116,7 @@ class Outputs(Pools):
 
     def bring(self, task: int, p: int, stream: str, files: Sequence[Brought], todo: Todo, fix: int) -> None:
         """Record the files that a piece has left for an output pool, in place of its promises; once."""
-        known = [each for each in self.outputs_of(task, p) if each.stream == stream]
+        known = [each for each in self.of_piece(task, p) if each.stream == stream]
         if any(each.state is not OutputState.PROMISED for each in known):
             return
         with self.transaction():
@@ -97,37 +125,37 @@ class Outputs(Pools):
                 return
             more = ((task, p, stream, k, known[0].grp) for k in range(len(known), len(files)))
             self._add_promises(more)
-            those = [each.id for each in self.outputs_of(task, p) if each.stream == stream]
+            those = [each.id for each in self.of_piece(task, p) if each.stream == stream]
             sql = "UPDATE output SET name = ?, place = ?, sha256 = ?, bytes = ?, todo = ?, fix = ? WHERE id = ?"
             self.db.executemany(sql, ((*file, todo, fix, each) for file, each in zip(files, those, strict=True)))
             self._move_outputs(those, OutputState.VERIFIED)
 
-    def set_output(self, number: int, **columns: Any) -> None:
+    def change(self, number: int, **columns: Any) -> None:
         """Change facts of an output that are not its state."""
         if "record" in columns:
             columns["record"] = as_json(columns["record"]) if columns["record"] else ""
         names = ", ".join(f"{name} = ?" for name in columns)
         with self.transaction():
-            self._shows_tasks_anew = True
+            self.connected.show_tasks_anew()
             self.db.execute(f"UPDATE output SET {names} WHERE id = ?", (*columns.values(), number))
 
     def is_stored(self, output: Output, place: str) -> None:
         """Record that an output has its place in a store."""
         with self.transaction():
-            self.set_output(output.id, place=place, todo=Todo.NOTHING, reason="")
+            self.change(output.id, place=place, todo=Todo.NOTHING, reason="")
             self._move_outputs([output.id], OutputState.STORED)
 
     def is_given_up(self, output: Output, why: str) -> None:
         """Record that an output will get no place in a store: its task is cancelled."""
         with self.transaction():
-            self.set_output(output.id, todo=Todo.NOTHING, reason=why)
+            self.change(output.id, todo=Todo.NOTHING, reason=why)
             self._move_outputs([output.id], OutputState.BROKEN)
 
     # What follows in the transactions that change pieces
 
-    def _promise(self, task: int, first: int, upto: int) -> None:
+    def promise(self, task: int, first: int, upto: int) -> None:
         """Promise what the pieces from a number on bring."""
-        row = self.task(task)
+        row = self.tasks.one(task)
         pools = row.spec.outputs if row else ()
         found = self.db.execute("SELECT p, grp FROM piece WHERE task = ? AND p >= ? AND p < ?", (task, first, upto))
         new = list(found) if pools else []
@@ -135,8 +163,8 @@ class Outputs(Pools):
             count = each.each if isinstance(each.each, int) else 1
             self._add_promises((task, p, each.name, k, grp) for p, grp in new for k in range(count))
 
-    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> list[int]:
-        """Add promises, and count them; return their numbers."""
+    def _add_promises(self, new: Iterable[tuple[int, int, str, int, str]]) -> None:
+        """Add promises, and count them."""
         made = list[int]()
         now, counts = self.clock.steady(), dict[tuple[int, str, str], int]()
         for task, p, stream, k, grp in new:
@@ -144,10 +172,10 @@ class Outputs(Pools):
             made.append(int(self.db.execute(PROMISE, row).lastrowid or 0))
             counts[task, stream, grp] = counts.get((task, stream, grp), 0) + 1
         for (task, stream, grp), count in counts.items():
-            self._recount(task, pool_of(stream), [(grp, OutputState.PROMISED, count)])
-        return made
+            self.tasks.recount(task, pool_of(stream), [(grp, OutputState.PROMISED, count)])
+        self.following.promised(made)
 
-    def _outputs_follow(self, task: int, numbers: Sequence[int], was: str, now: PieceState) -> None:
+    def follow_pieces(self, task: int, numbers: Sequence[int], was: str, now: PieceState) -> None:
         """Let what pieces bring follow their states."""
         if now not in OUTPUT_FOLLOWS or (now in (PieceState.READY, PieceState.SENT) and was != PieceState.FAILED):
             return
@@ -165,6 +193,7 @@ class Outputs(Pools):
         which = "id IN (SELECT value FROM json_each(?))"
         sql = f"SELECT task, stream, grp, state, count(*) FROM output WHERE {which} GROUP BY 1, 2, 3, 4"
         for task, stream, grp, was, count in self.db.execute(sql, (those,)).fetchall():
-            self._moved(task, pool_of(stream), [(grp, was, count)], now)
+            self.tasks.moved(task, pool_of(stream), [(grp, was, count)], now)
         sql = f"UPDATE output SET state = ?, changed = ? WHERE {which}"
         self.db.execute(sql, (now, self.clock.steady(), those))
+        self.following.outputs_moved(numbers, now)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jim.statusdb.connected import Connected, StorePart
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import CHANGING, THROTTLE_TIMES, Group, Item, ItemState, KnownItem, NewItem, Source
-from jim.statusdb.tasks.reading import Tasks
+from jim.statusdb.tasks.tasks import Tasks
 
 FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
 ADD_ITEM = (
@@ -28,24 +29,27 @@ def ids(numbers: Iterable[int]) -> str:
     return json.dumps(list(numbers))
 
 
-class Pools(Tasks):
+class Pools(StorePart):
     """The part of a status DB about what tasks work on."""
 
-    def make_due(self, jump: float = 0.0) -> None:
-        """Make everything due at once, also of tasks: of what a clock that is set back has in the future, it is now.
+    def __init__(self, connected: Connected, tasks: Tasks) -> None:
+        super().__init__(connected)
+        self.tasks = tasks
+
+    def make_due(self, jump: float) -> None:
+        """Make everything of tasks due at once: of what a clock that is set back has in the future, it is now.
 
         Only items that wait for others go on waiting, as long as they would have without the jump.
         """
         now = self.clock.epoch()
         with self.transaction():
-            super().make_due(jump)
             self.db.execute("UPDATE output SET due = 0 WHERE todo <> '' AND due > 0")
             which = "item INDEXED BY item_available SET since = min(since + ?, ?) WHERE state = 'available'"
             self.db.execute(f"UPDATE {which} AND (? <> 0 OR since > ?)", (jump, now, jump, now))
-            for task in self.tasks():
+            for task in self.tasks.all():
                 told = {name: min(float(task.throttle.get(name, 0)), now) for name in THROTTLE_TIMES}
                 if told != {name: float(task.throttle.get(name, 0)) for name in THROTTLE_TIMES}:
-                    self.set_task(task.id, throttle={**task.throttle, **told})
+                    self.tasks.change(task.id, throttle={**task.throttle, **told})
 
     # Sources and groups
 
@@ -59,9 +63,9 @@ class Pools(Tasks):
         with self.transaction():
             before = self.sources(task)
             self.db.execute(f"UPDATE source SET {names} WHERE task = ? AND k = ?", (*columns.values(), task, k))
-            self._changed_tasks.add(task)
+            self.tasks.mark([task])
             after = self.sources(task)
-            self._shows_tasks_anew |= [each._replace(looked="") for each in before] != [
+            self.connected._shows_tasks_anew |= [each._replace(looked="") for each in before] != [
                 each._replace(looked="") for each in after
             ]
 
@@ -94,7 +98,7 @@ class Pools(Tasks):
             self.db.execute("INSERT OR IGNORE INTO pool_group (task, grp) VALUES (?, ?)", (task, grp))
             sql = "UPDATE pool_group SET dirty = dirty + 1, flush = max(flush, ?) WHERE task = ? AND grp = ?"
             self.db.execute(sql, (int(flush), task, grp))
-            self._touch_task(task)
+            self.tasks.touch(task)
 
     def is_planned(self, group: Group) -> None:
         """Record that a group was planned as it was then; it is still dirty if something has changed since."""
@@ -118,7 +122,7 @@ class Pools(Tasks):
                 if self.db.execute(ADD_ITEM, row).rowcount:
                     new[each.grp] = new.get(each.grp, 0) + 1
             for grp, count in new.items():
-                self._recount(task, "items", [(grp, state, count)])
+                self.tasks.recount(task, "items", [(grp, state, count)])
                 if state == ItemState.AVAILABLE:
                     self.make_dirty(task, grp)
         return sum(new.values())
@@ -185,7 +189,7 @@ class Pools(Tasks):
         those = ids(numbers)
         with self.transaction():
             sql = "SELECT grp, state, count(*) FROM item WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1, 2"
-            self._moved(task, "items", self.db.execute(sql, (those,)).fetchall(), now)
+            self.tasks.moved(task, "items", self.db.execute(sql, (those,)).fetchall(), now)
             names = ", ".join(f"{name} = ?" for name in ("state", *columns))
             sql = f"UPDATE item SET {names} WHERE id IN (SELECT value FROM json_each(?))"
             self.db.execute(sql, (now, *columns.values(), those))
@@ -204,7 +208,7 @@ class Pools(Tasks):
             grp = self.db.execute("SELECT grp FROM item WHERE id = ?", (number,)).fetchone()[0]
             self.make_dirty(task, grp)
 
-    def _derive_items(self, task: int, numbers: Sequence[int]) -> None:
+    def derive_items(self, task: int, numbers: Sequence[int]) -> None:
         """Let the states of items follow from those of their pieces; a range that is not wholly cut stays available."""
         sql = (
             "SELECT id, CASE WHEN live > 0 THEN 'acquired' WHEN failed > 0 THEN 'failed' ELSE 'completed' END AS now "

@@ -17,12 +17,12 @@ from jim.statusdb.asked import (
     PieceSeen,
     TaskFailures,
 )
+from jim.statusdb.connected import StorePart
 from jim.statusdb.derived import minute_of
 from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.seen.browsed import Clauses, all_of, any_of, as_glob
-from jim.statusdb.task_rows import Item, Output, TaskLine
-from jim.statusdb.tasks.broken_promises import BrokenPromises
+from jim.statusdb.task_rows import Output, TaskLine
 from jim.statusdb.tasks.outputs import read_output
 
 GRIDS = "SELECT grid FROM wave WHERE task = ? AND t = 0 AND grid > 0"
@@ -74,10 +74,10 @@ PIECE = (
 WITH_INDEX = ("ready", "failed")  # states of pieces
 
 
-class TasksSeen(BrokenPromises):
-    """A status DB in which people look at tasks."""
+class TasksSeen(StorePart):
+    """The lists and counts of tasks that people browse."""
 
-    def counts_of_tasks(self, tasks: Iterable[int]) -> dict[int, dict[str, dict[str, int]]]:
+    def counts(self, tasks: Iterable[int]) -> dict[int, dict[str, dict[str, int]]]:
         """Count the items and pieces of tasks by state."""
         found: dict[int, dict[str, dict[str, int]]] = {}
         for task, what, state, count in self.db.execute(COUNTS, (json.dumps(list(tasks)),)):
@@ -90,20 +90,20 @@ class TasksSeen(BrokenPromises):
         found = self.db.execute(COMPLETED, (minute_of(since), json.dumps(list(tasks))))
         return {task: (count, first) for task, count, first in found}
 
-    def task_minutes(self, task: int) -> list[Minute]:
+    def minutes(self, task: int) -> list[Minute]:
         """Count by minute how local jobs of a task ended, and how many attempts started."""
         return [Minute._make(row) for row in self.db.execute(MINUTES, (task,))]
 
-    def task_hosts(self, task: int, limit: int) -> list[HostSeen]:
+    def hosts(self, task: int, limit: int) -> list[HostSeen]:
         """Return the hosts with failed attempts of a task, those with the most first."""
         return [HostSeen._make(row) for row in self.db.execute(HOSTS, (task, limit))]
 
-    def task_failures(self, task: int, limit: int) -> list[TaskFailures]:
+    def failures(self, task: int, limit: int) -> list[TaskFailures]:
         """Count the first failed pieces of a task by reason."""
         found = self.db.execute(REASONS, (task, limit))
         return [TaskFailures(reason, Kind(kind), times, first) for reason, kind, times, first in found]
 
-    def task_records(self, task: int, limit: int) -> Iterator[tuple[str, int]]:
+    def records(self, task: int, limit: int) -> Iterator[tuple[str, int]]:
         """Yield exit records of completed local jobs of a task with their events, those of the last waves first."""
         grids = [grid for (grid,) in self.db.execute(f"{GRIDS} ORDER BY w DESC", (task,))]
         for grid in grids:
@@ -134,7 +134,7 @@ class TasksSeen(BrokenPromises):
         found = self.db.execute(sql, (task, *values, limit))
         return [read_output(row) for row in found]
 
-    def task_lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
+    def lines(self, task: int, what: Sequence[str], last: int) -> list[TaskLine]:
         """Return the last lines of some kinds in a task's journal, oldest first."""
         which, values = all_of(any_of("what", tuple(what)))
         sql = f"SELECT seq, at, what, reason FROM task_journal WHERE task = ? AND {which} ORDER BY seq DESC LIMIT ?"
@@ -178,10 +178,6 @@ class TasksSeen(BrokenPromises):
         which, values = all_of(_pieces(asked))
         sql = f"SELECT count(*) FROM ({PIECE}{which} LIMIT ?)"
         return int(self.db.execute(sql, (task, *values, at_most + 1)).fetchone()[0])
-
-    def items_made_of(self, outputs: Iterable[int]) -> list[Item]:
-        """Return the items, of any task, that outputs have become."""
-        return self._items_of(list(outputs))
 
     def released_before(self, task: int, p: int) -> list[tuple[int, int, int]]:
         """Return the waves that had a piece before a pause ended them, each with its grid job and local job there."""

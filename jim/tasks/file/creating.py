@@ -113,7 +113,8 @@ def known(state: Path) -> dict[str, Spec]:
         with closing(open_store(state, Clock())) as store:
             over = (TaskState.CANCELLING, TaskState.CANCELLED)
             found = {
-                each.name: each.spec._replace(sources=()) if each.state in over else each.spec for each in store.tasks()
+                each.name: each.spec._replace(sources=()) if each.state in over else each.spec
+                for each in store.tasks.all()
             }
     waiting = _in_inbox(state)
     return {name: each for name, each in found.items() if name not in waiting} | {
@@ -139,5 +140,5 @@ def stored(state: Path, name: str) -> Task | None:
     if not is_there(state):
         return None
     with closing(open_store(state, Clock())) as store, suppress(UnknownJob):
-        return store.task_named(name)
+        return store.tasks.named(name)
     return None

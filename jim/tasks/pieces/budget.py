@@ -22,7 +22,7 @@ class Budget:
 
     def __init__(self, keeper: Keeper, task: Task, waves: Iterable[Wave]) -> None:
         self._keeper, self._task, self._throttle = keeper, task, read(task.throttle)
-        sent = keeper.store.task_counts(task.id, "pieces").get("sent", 0)
+        sent = keeper.store.tasks.counts(task.id, "pieces").get("sent", 0)
         most = 0 if task.state is TaskState.PAUSED else self._throttle.allowance
         self._left = most if sent > most else None
         there = sum(_in_batch(keeper.store.counts(each.grid)) for each in waves if not each.t)
@@ -64,7 +64,7 @@ class Budget:
         due = clock.boot_at(next_probe(self._throttle, self._task.nonce))
         if due <= clock.boot():
             self._throttle = self._throttle._replace(probed=clock.steady(), trial=trial)
-            self._keeper.store.set_task(self._task.id, throttle=self._throttle._asdict())
+            self._keeper.store.tasks.change(self._task.id, throttle=self._throttle._asdict())
             self.due = clock.boot_at(next_probe(self._throttle, self._task.nonce))
             return True
         self.due = due

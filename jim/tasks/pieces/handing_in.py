@@ -29,7 +29,7 @@ class Older(JimError):
 
 def hand_in(keeper: Keeper, task: Task) -> float:
     """Hand in the intended waves; return when to ask again."""
-    intended = (each for each in keeper.store.live_waves(task.id) if each.state is WaveState.INTENDED)
+    intended = (each for each in keeper.store.waves.live(task.id) if each.state is WaveState.INTENDED)
     waves = [each for each in intended if each.reason != OLDER]
     return min((_hand_in(keeper, task, each) for each in waves), default=NEVER)
 
@@ -39,7 +39,7 @@ def _hand_in(keeper: Keeper, task: Task, wave: Wave) -> float:
     if keeper.workers.busy(key):
         return ask_again(keeper)
     loads = tried(wave) if wave.t else loads_of(keeper, wave)
-    work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.fixes(task.id, wave.fix).values()))
+    work = partial(_deposit, keeper, task, wave, loads, list(keeper.store.tasks.fixes(task.id, wave.fix).values()))
     done, failed = partial(_handed_in, keeper, task, wave), partial(_refused, keeper, task, wave)
     return start(keeper, task, Errand(key, work, done, failed, heeds=(BaseException,)))
 
@@ -74,8 +74,8 @@ def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: l
 
 def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
     with keeper.store.transaction():
-        keeper.store.set_wave(wave, state=WaveState.HANDED_IN, grid=grid, reason="")
-        keeper.store.note_task(
+        keeper.store.waves.change(wave, state=WaveState.HANDED_IN, grid=grid, reason="")
+        keeper.store.tasks.note(
             task.id, f"handed in as {grid}", f"wave {wave.w}, {wave.size} piece{'s' * (wave.size != 1)}" * (not wave.t)
         )
     log.info("task %s: wave %d is grid job %d", task.name, wave.w, grid)
@@ -86,15 +86,15 @@ def _refused(keeper: Keeper, task: Task, wave: Wave, error: BaseException) -> No
     words = in_words(task, error)
     log.error("task %s: wave %d cannot be handed in: %s", task.name, wave.w, words)
     if isinstance(error, OSError):
-        keeper.store.set_wave(wave, reason=words)
+        keeper.store.waves.change(wave, reason=words)
         return
     with keeper.store.transaction():
         if isinstance(error, Older):
-            keeper.store.set_wave(wave, reason=words)
+            keeper.store.waves.change(wave, reason=words)
         else:
-            keeper.store.set_wave(wave, state=WaveState.REFUSED, reason=words)
-            pieces = keeper.store.pieces_of_wave(task.id, wave.w) if not wave.t else []
-            keeper.store.ready_again(task.id, {each.p: 0 for each in pieces}, "")
-        now = keeper.store.task(task.id)
+            keeper.store.waves.change(wave, state=WaveState.REFUSED, reason=words)
+            pieces = keeper.store.pieces.of_wave(task.id, wave.w) if not wave.t else []
+            keeper.store.pieces.ready_again(task.id, {each.p: 0 for each in pieces}, "")
+        now = keeper.store.tasks.one(task.id)
         if now and now.state is TaskState.RUNNING and not wave.t:  # a test changes nothing of a task that runs
-            keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=words)
+            keeper.store.tasks.change(task.id, state=TaskState.PAUSED, reason=words)

@@ -32,8 +32,8 @@ class HasStore(Protocol):
 
 def refused_on_wave(of: HasStore, job: GridJob, slices: Sequence[tuple[int, int]], content: Mapping[str, Any]) -> str:
     """Return why a verb is refused for a grid job of a task; empty: the task follows it, or is forgotten."""
-    wave = of.store.wave_of(job.id)
-    task = of.store.task(wave.task) if wave else None
+    wave = of.store.waves.of_grid_job(job.id)
+    task = of.store.tasks.one(wave.task) if wave else None
     if wave is None or task is None:
         return ""
     verb, target = content["verb"], str(content.get("target", job.id))
@@ -61,7 +61,7 @@ def named(store: Store, task: Task, wave: Wave, slices: Sequence[tuple[int, int]
     if wave.t:
         return f"test {wave.t} of task {task.name}"
     if len(slices) == 1 and slices[0][0] == slices[0][1]:
-        pieces = [each.p for each in store.pieces_of_wave(wave.task, wave.w) if each.n == slices[0][0]]
+        pieces = [each.p for each in store.pieces.of_wave(wave.task, wave.w) if each.n == slices[0][0]]
         if pieces:
             return f"piece {task.name}/{pieces[0]}"
     return f"wave {wave.w} of task {task.name}"

@@ -37,12 +37,12 @@ class Planning:
         """Plan the next group that has changed; return when to ask again."""
         if keeper.workers.busy(_key(task)):
             return ask_again(keeper)
-        counts = keeper.store.task_counts(task.id, "pieces")
+        counts = keeper.store.tasks.counts(task.id, "pieces")
         room = max(AHEAD, 2 * read(task.throttle).allowance) - counts.get("ready", 0)
         if room < STORED_AT_ONCE or counts.get("waiting", 0) >= WAITING:
             return NEVER
         when = self._wait_no_longer(keeper, task)
-        for group in keeper.store.dirty_groups(task.id):
+        for group in keeper.store.pools.dirty_groups(task.id):
             if self._plan(keeper, task, group, min(SLICE, room)):
                 return keeper.workers.due(_key(task)) if keeper.workers.due(_key(task)) else keeper.clock.boot()
         return when
@@ -51,18 +51,18 @@ class Planning:
         """Plan the groups in which an item has waited too long for others; return when to look next."""
         if task.spec.makes_events:
             return NEVER
-        if not keeper.store.task_counts(task.id, "items").get(ItemState.AVAILABLE):
+        if not keeper.store.tasks.counts(task.id, "items").get(ItemState.AVAILABLE):
             return NEVER
         if keeper.clock.boot() < self._looked.get(task.id, 0.0):
             return self._looked[task.id]
-        limit, waiting = _limit(task), keeper.store.oldest_available(task.id)
+        limit, waiting = _limit(task), keeper.store.pools.oldest_available(task.id)
         self._looked[task.id] = keeper.clock.boot() + WAITS_SECONDS
         now, when = keeper.clock.steady(), NEVER
         aged = bool(waiting) and keeper.clock.boot() >= self._aged.get(task.id, 0.0) + AGED_SECONDS
         for grp, since in waiting:
             over = bool(limit) and now - since >= limit
             if over or aged:
-                keeper.store.make_dirty(task.id, grp)
+                keeper.store.pools.make_dirty(task.id, grp)
             if limit and not over:
                 when = min(when, keeper.clock.boot_at(since + limit))
         if aged:
@@ -73,10 +73,10 @@ class Planning:
         """Plan `most` items of one group; tell whether there is more to do in it at once, or under way."""
         split = task.spec.split
         most = self._slices.get((task.id, group.grp), most)
-        items = keeper.store.available(task.id, group.grp, most + 1)
+        items = keeper.store.pools.available(task.id, group.grp, most + 1)
         waits = split.when == "closed" and not (group.closed or group.flush or _limit(task))
         if not items or waits:
-            keeper.store.is_planned(group)
+            keeper.store.pools.is_planned(group)
             return False
         if "per_piece" in items[0].record:
             _plan_range(keeper, task, group, items[0])
@@ -94,8 +94,8 @@ class Planning:
     def _store(self, keeper: Keeper, task: Task, group: Group, items: Sequence[Item], whole: bool, made: Cut) -> None:
         """Store what a splitter has made, unless an item has changed meanwhile: then it is asked again."""
         used = [*_used(made.pieces), *chain(*made.settled.values())]
-        now = keeper.store.task(task.id)
-        if now is None or now.state is not TaskState.RUNNING or not keeper.store.all_available(task.id, used):
+        now = keeper.store.tasks.one(task.id)
+        if now is None or now.state is not TaskState.RUNNING or not keeper.store.pieces.all_available(task.id, used):
             return
         if not used and not whole:
             self._slices[task.id, group.grp] = 2 * len(items)
@@ -103,7 +103,7 @@ class Planning:
         self._slices.pop((task.id, group.grp), None)
         first = now.next_piece
         with keeper.store.transaction():
-            keeper.store.drop_unplanned(task.id)
+            keeper.store.pieces.drop_unplanned(task.id)
         self._store_some(keeper, now, group, items, whole, made, first)
 
     def _store_some(
@@ -113,19 +113,19 @@ class Planning:
         done = first - task.next_piece
         some = made.pieces[done : done + STORED_AT_ONCE]
         if done + len(some) < len(made.pieces):
-            keeper.store.add_task_pieces(task.id, first, some)
+            keeper.store.pieces.add(task.id, first, some)
             more = partial(self._store_some, keeper, task, group, items, whole, made, first + len(some))
             later(keeper, task, _key(task), more)
             return
         used = set(_used(made.pieces))
-        if not keeper.store.all_available(task.id, used):
+        if not keeper.store.pieces.all_available(task.id, used):
             return  # the group is planned again
         with keeper.store.transaction():
-            keeper.store.add_task_pieces(task.id, first, some)
+            keeper.store.pieces.add(task.id, first, some)
             _settle(keeper, task, group, made, used, [each.id for each in items if whole])
-            keeper.store.end_plan(task.id, first + len(some), used)
+            keeper.store.pieces.end_plan(task.id, first + len(some), used)
             if whole:
-                keeper.store.is_planned(group)
+                keeper.store.pools.is_planned(group)
         log.info("task %s: %d pieces planned", task.name, len(made.pieces))
 
 
@@ -148,20 +148,20 @@ def _plan_range(keeper: Keeper, task: Task, group: Group, item: Item) -> None:
     end = end_of(item, pieces)
     wholly = end >= int(item.record["events"])
     with keeper.store.transaction():
-        keeper.store.drop_unplanned(task.id)
-        keeper.store.add_task_pieces(task.id, task.next_piece, pieces)
-        keeper.store.cut_range(task.id, item.id, end, wholly=wholly)
-        keeper.store.end_plan(task.id, task.next_piece + len(pieces), ())
+        keeper.store.pieces.drop_unplanned(task.id)
+        keeper.store.pieces.add(task.id, task.next_piece, pieces)
+        keeper.store.pieces.cut_range(task.id, item.id, end, wholly=wholly)
+        keeper.store.pieces.end_plan(task.id, task.next_piece + len(pieces), ())
 
 
 def _settle(keeper: Keeper, task: Task, group: Group, made: Cut, used: set[int], shown: Sequence[int]) -> None:
     """Give items that need no piece their end; those of a closed group of which no piece comes are left out."""
     for state, those in made.settled.items():
-        keeper.store.move_items(task.id, those, ItemState(state))
+        keeper.store.pools.move_items(task.id, those, ItemState(state))
     if group.closed:
         taken = used.union(*made.settled.values())
         left = [each for each in shown if each not in taken]
-        keeper.store.move_items(
+        keeper.store.pools.move_items(
             task.id, left, ItemState.LEFT_OUT, note="no piece comes of it: the splitter left it out"
         )
 
@@ -172,4 +172,4 @@ def _failed(keeper: Keeper, task: Task, error: BaseException) -> None:
     log.error("task %s cannot be planned: %s", task.name, words)
     if isinstance(error, OSError) and passes(error):
         return
-    keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=f"cannot be planned: {words}")
+    keeper.store.tasks.change(task.id, state=TaskState.PAUSED, reason=f"cannot be planned: {words}")

@@ -81,22 +81,24 @@ class Recoveries:
         if not numbers:
             return "nothing has failed"
         successors = successors_of(
-            {p: keeper.store.parts_of(task.id, p) for p in numbers}, made.pieces, task.next_piece
+            {p: keeper.store.pieces.parts_of(task.id, p) for p in numbers}, made.pieces, task.next_piece
         )
-        pieces = [each for each in (keeper.store.piece(task.id, p) for p in numbers) if each]
+        pieces = [each for each in (keeper.store.pieces.one(task.id, p) for p in numbers) if each]
         for each in pieces:
             freeze(keeper, each, "other pieces do its work")
-        keeper.store.drop_unplanned(task.id)
-        keeper.store.move_pieces(task.id, [Ended(each.p, PieceState.REPLACED, each.reason) for each in pieces])
-        keeper.store.add_task_pieces(task.id, task.next_piece, made.pieces, turn=0)
+        keeper.store.pieces.drop_unplanned(task.id)
+        keeper.store.pieces.move(task.id, [Ended(each.p, PieceState.REPLACED, each.reason) for each in pieces])
+        keeper.store.pieces.add(task.id, task.next_piece, made.pieces, turn=0)
         items = {part.item for piece in made.pieces for part in piece.parts}
-        keeper.store.end_plan(task.id, task.next_piece + len(made.pieces), items)
-        keeper.store.move_promises(task.id, successors)
+        keeper.store.pieces.end_plan(task.id, task.next_piece + len(made.pieces), items)
+        keeper.store.promises.move_promises(task.id, successors)
         # New pieces read what is there now.
-        stale = [each.id for each in keeper.store.items(task.id, items).values() if each.note == STALE]
-        keeper.store.set_items(stale, note="")
+        stale = [each.id for each in keeper.store.pools.items(task.id, items).values() if each.note == STALE]
+        keeper.store.pools.set_items(stale, note="")
         if task.state is TaskState.FINISHED:
-            keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered")
+            keeper.store.tasks.change(
+                task.id, state=TaskState.RUNNING, outcome="", reason="failed pieces are recovered"
+            )
         log.info("task %s: %d failed pieces are replaced by %d", task.name, len(numbers), len(made.pieces))
         were = "failed piece is" if len(numbers) == 1 else "failed pieces are"
         return f"{len(numbers):,} {were} replaced by {len(made.pieces):,}"
@@ -125,10 +127,10 @@ def _share(one: Part, other: Part) -> bool:
 
 def failed_of(store: Store, task: Task) -> list[Failed]:
     """Return the failed pieces of a task that nobody tries again just now, with those items and parts that matter."""
-    grids = {each.w: each.grid for each in store.waves(task.id) if not each.t}
+    grids = {each.w: each.grid for each in store.waves.all(task.id) if not each.t}
     found = (
-        (each, store.items(task.id, each.record.get("files", ())), tuple(store.parts_of(task.id, each.p)))
-        for each in store.failed_pieces(task.id)
+        (each, store.pools.items(task.id, each.record.get("files", ())), tuple(store.pieces.parts_of(task.id, each.p)))
+        for each in store.pieces.failed(task.id)
         if each.kind is Kind.NOT_BROUGHT or _is_failed(store, grids.get(each.wave, 0), each.n)
     )
     return [wanted for each in found if (wanted := _without_given_up(store, *each))]

@@ -51,13 +51,13 @@ class Releasing:
             return due
         with keeper.store.transaction():
             throttle = room.throttle._replace(probed=keeper.clock.steady())
-            keeper.store.set_task(task.id, throttle=throttle._asdict())
+            keeper.store.tasks.change(task.id, throttle=throttle._asdict())
             return self._release(keeper, task, 1)
 
     def _release(self, keeper: Keeper, task: Task, most: int) -> float:
         loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
         w = task.next_wave
-        keeper.store.intend_wave(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
+        keeper.store.waves.intend(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
         self._last[task.id] = keeper.clock.boot()
         log.info("task %s: %d pieces released as wave %d", task.name, len(loads), w)
         return keeper.clock.boot()
@@ -67,7 +67,7 @@ def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]
     """Return the first ready pieces that fit into a request; a large one goes alone."""
     found: list[tuple[PieceRow, Load]] = []
     size = 0
-    for piece in keeper.store.ready_pieces(task.id, most):
+    for piece in keeper.store.pieces.ready(task.id, most):
         load = load_of(keeper, piece)
         size += weight(load)
         if found and size > LARGEST:
@@ -78,10 +78,10 @@ def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]
 
 def load_of(keeper: Keeper, piece: PieceRow) -> Load:
     """Return a piece with the facts of its items."""
-    items = keeper.store.items(piece.task, piece.record.get("files", ()))
+    items = keeper.store.pools.items(piece.task, piece.record.get("files", ()))
     return Load(piece.p, piece.grp, piece.attempts, piece.record, items)
 
 
 def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
     """Return the pieces of a wave, by their local jobs."""
-    return [load_of(keeper, each) for each in keeper.store.pieces_of_wave(wave.task, wave.w)]
+    return [load_of(keeper, each) for each in keeper.store.pieces.of_wave(wave.task, wave.w)]

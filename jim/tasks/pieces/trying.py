@@ -41,7 +41,7 @@ class Tried(NamedTuple):
 
 def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
     """Begin a test once the sources were looked at, or judge it once its grid jobs have ended."""
-    waves = [each for each in keeper.store.waves(task.id) if each.t == task.tests]
+    waves = [each for each in keeper.store.waves.all(task.id) if each.t == task.tests]
     key = ("task test", task.id)
     if keeper.workers.busy(key):
         return ask_again(keeper)
@@ -62,10 +62,10 @@ def go_on(keeper: Keeper, task: Task, looked: bool) -> float:
 
 def _begin(keeper: Keeper, task: Task) -> float:
     """Make the pieces of a test. Nothing is acquired, and no piece is planned."""
-    groups = [grp for grp, _ in keeper.store.oldest_available(task.id)]
-    items = [each for grp in sorted(groups)[:1] for each in keeper.store.available(task.id, grp, SHOWN_ITEMS)]
+    groups = [grp for grp, _ in keeper.store.pools.oldest_available(task.id)]
+    items = [each for grp in sorted(groups)[:1] for each in keeper.store.pools.available(task.id, grp, SHOWN_ITEMS)]
     items = [each for each in items if each.there > 0] or _of_running(keeper, task)
-    if not items and any(each.waits and not each.closed for each in keeper.store.sources(task.id)):
+    if not items and any(each.waits and not each.closed for each in keeper.store.pools.sources(task.id)):
         return NEVER  # the next look may find that files have come to rest
     if not items:
         _judge(keeper, task, ["there is nothing to test yet: no source has an item"])
@@ -79,7 +79,7 @@ def _of_running(keeper: Keeper, task: Task) -> list[Item]:
     """Return the first items of a task that runs and has all of them in pieces already."""
     if task.state is not TaskState.RUNNING:
         return []
-    some = keeper.store.find_items(task.id, "*", "", SHOWN_ITEMS)
+    some = keeper.store.pools.find_items(task.id, "*", "", SHOWN_ITEMS)
     some = [each for each in some if each.there > 0 and each.state is not ItemState.GONE]
     return [each for each in some if each.grp == some[0].grp]
 
@@ -102,7 +102,7 @@ def _first(keeper: Keeper, task: Task, items: Sequence[Item]) -> list[Load]:
 
 
 def _store(keeper: Keeper, task: Task, loads: list[Load]) -> None:
-    now = keeper.store.task(task.id)
+    now = keeper.store.tasks.one(task.id)
     if now is None or not is_tried(now) or now.tests != task.tests:
         return
     if not loads:
@@ -110,8 +110,8 @@ def _store(keeper: Keeper, task: Task, loads: list[Load]) -> None:
         return
     with keeper.store.transaction():
         for k, each in enumerate(loads, 1):
-            keeper.store.add_wave(task.id, task.tests, k, 1, sha256_of([each]), stored([each]))
-        keeper.store.note_task(task.id, "test", f"{len(loads)} piece{'s' * (len(loads) != 1)}")
+            keeper.store.waves.add(task.id, task.tests, k, 1, sha256_of([each]), stored([each]))
+        keeper.store.tasks.note(task.id, "test", f"{len(loads)} piece{'s' * (len(loads) != 1)}")
 
 
 def _tried(keeper: Keeper, task: Task, wave: Wave) -> Tried:
@@ -158,28 +158,30 @@ def _not_checked(keeper: Keeper, task: Task, error: BaseException) -> None:
 
 def _judge(keeper: Keeper, task: Task, troubles: list[str]) -> None:
     """Let a task be ready, or configured again; of one that runs nothing changes."""
-    now = keeper.store.task(task.id)
+    now = keeper.store.tasks.one(task.id)
     if now is None or now.tests != task.tests or not is_tried(now):
         return
     if now.state is not TaskState.TESTING:
         with keeper.store.transaction():
-            keeper.store.set_task(task.id, throttle={**now.throttle, "trying": 0})
-            keeper.store.note_task(
+            keeper.store.tasks.change(task.id, throttle={**now.throttle, "trying": 0})
+            keeper.store.tasks.note(
                 task.id, f"test {task.tests} {FAILED if troubles else PASSED}", "".join(troubles[:1])
             )
     elif troubles:
-        keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {troubles[0]}")
+        keeper.store.tasks.change(
+            task.id, state=TaskState.CONFIGURED, reason=f"test {task.tests} failed: {troubles[0]}"
+        )
     elif fix := _fix_since(keeper, task):
-        keeper.store.set_task(task.id, state=TaskState.CONFIGURED, reason=f"fix {fix} is not tested yet")
+        keeper.store.tasks.change(task.id, state=TaskState.CONFIGURED, reason=f"fix {fix} is not tested yet")
     else:
-        keeper.store.set_task(task.id, state=TaskState.READY, reason="", tested=task.spec.to_test)
+        keeper.store.tasks.change(task.id, state=TaskState.READY, reason="", tested=task.spec.to_test)
     log.info("task %s: test %d: %s", task.name, task.tests, "; ".join(troubles) or "passed")
 
 
 def _fix_since(keeper: Keeper, task: Task) -> int:
     """Return the last fix if it was made after the pieces of a test; 0: they have all fixes."""
-    last = max(keeper.store.fixes(task.id), default=0)
-    waves = [each for each in keeper.store.waves(task.id) if each.t == task.tests]
+    last = max(keeper.store.tasks.fixes(task.id), default=0)
+    waves = [each for each in keeper.store.waves.all(task.id) if each.t == task.tests]
     return last if any(each.fix < last for each in waves) else 0
 
 
@@ -193,7 +195,7 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
         return NEVER
     if keeper.workers.busy(key):
         return ask_again(keeper)
-    waves = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
+    waves = {each.w: each.grid for each in keeper.store.waves.all(task.id) if not each.t and each.grid}
     pieces = released(keeper.store, task.id)[:most]
     bad = [f"{task.name}/{each.p}: {each.reason}" for each in pieces if each.state is PieceState.FAILED]
     done = [each for each in pieces if each.state is PieceState.COMPLETED]
@@ -211,13 +213,13 @@ def go_on_alone(keeper: Keeper, task: Task) -> float:
 
 
 def _judge_alone(keeper: Keeper, task: Task, troubles: list[str]) -> None:
-    now = keeper.store.task(task.id)
+    now = keeper.store.tasks.one(task.id)
     if now is None or now.state is not TaskState.RUNNING:
         return
     throttle = {**now.throttle, "alone_first": 0}
     if troubles:
         why = f"by itself: its first pieces have not passed: {troubles[0]}"
-        keeper.store.set_task(task.id, state=TaskState.PAUSED, reason=why, throttle=throttle)
+        keeper.store.tasks.change(task.id, state=TaskState.PAUSED, reason=why, throttle=throttle)
     else:
-        keeper.store.set_task(task.id, throttle=throttle)
-        keeper.store.note_task(task.id, "its first pieces have passed")
+        keeper.store.tasks.change(task.id, throttle=throttle)
+        keeper.store.tasks.note(task.id, "its first pieces have passed")

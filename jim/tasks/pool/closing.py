@@ -24,10 +24,10 @@ class Ends:
 
     def close(self, keeper: Keeper, task: Task) -> None:
         """Close groups of which nothing more comes; what is empty then is left out."""
-        sources = keeper.store.sources(task.id)
+        sources = keeper.store.pools.sources(task.id)
         shown = [self._groups.get((task.id, each.k), set()) for each in sources]
         for grp in sorted(set().union(*shown)):
-            group = keeper.store.group(task.id, grp)
+            group = keeper.store.pools.group(task.id, grp)
             is_closed = bool(group and group.closed)
             if not is_closed and not all(self._is_over(keeper, task, each, grp) for each in sources):
                 continue

@@ -55,12 +55,13 @@ class Looking:
         """Look at each source whose time has come; return when to ask again."""
         specs = task.spec.sources
         return min(
-            (self._look(keeper, task, each, specs[each.k]) for each in keeper.store.sources(task.id)), default=NEVER
+            (self._look(keeper, task, each, specs[each.k]) for each in keeper.store.pools.sources(task.id)),
+            default=NEVER,
         )
 
     def forget(self, keeper: Keeper, task: Task) -> None:
         """Look at once when a task goes on that does not run: nobody looks meanwhile."""
-        for source in keeper.store.sources(task.id):
+        for source in keeper.store.pools.sources(task.id):
             key = task.id, source.k
             self._next.pop(key, None)
             self._began.pop(key, None)
@@ -78,7 +79,7 @@ class Looking:
             each.kind == "directory"
             and (task.id, each.k) not in self._ended
             and boot < self._began.get((task.id, each.k), boot) + FIRST_SECONDS
-            for each in keeper.store.sources(task.id)
+            for each in keeper.store.pools.sources(task.id)
         )
 
     def looked(self, keeper: Keeper, task: Task) -> bool:
@@ -88,7 +89,7 @@ class Looking:
         """
         return all(
             bool(each.looked) if _is_still(each) or each.upstream else self.shown.get((task.id, each.k)) == task.tests
-            for each in keeper.store.sources(task.id)
+            for each in keeper.store.pools.sources(task.id)
         )
 
     def _look(self, keeper: Keeper, task: Task, source: Source, spec: SourceSpec) -> float:
@@ -133,7 +134,7 @@ class Looking:
     def note(self, keeper: Keeper) -> None:
         """Write down the looks that have shown nothing new."""
         if self._quiet and keeper.clock.boot() >= self._noted + NOTED_SECONDS:
-            keeper.store.are_looked_at(self._quiet)
+            keeper.store.pools.are_looked_at(self._quiet)
             self._quiet, self._noted = {}, keeper.clock.boot()
 
 
@@ -146,8 +147,10 @@ def _work(keeper: Keeper, task: Task, source: Source, spec: SourceSpec, memory: 
         return found
     with closing(keeper.store.reader()) as store:
         if spec.kind != "directory":
-            return replace(found, new=[each for each in found.new if store.item_named(task.id, each.name) is None])
-        return _in_directory(keeper, task, source, spec, memory, store.known_items(task.id))
+            return replace(
+                found, new=[each for each in found.new if store.pools.item_named(task.id, each.name) is None]
+            )
+        return _in_directory(keeper, task, source, spec, memory, store.pools.known_items(task.id))
 
 
 def _in_directory(
@@ -185,17 +188,17 @@ def _is_as_before(source: Source, found: Found | None) -> bool:
 
 def _found(keeper: Keeper, task: Task, source: Source, found: Found | None, looking: Looking) -> None:
     """Store some of what was found; the loop stores the rest by and by, and at last that the look was a good one."""
-    if keeper.store.task(task.id) is None:
+    if keeper.store.tasks.one(task.id) is None:
         return  # it was removed, or replaced, while a worker looked
     if found is None:
-        keeper.store.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
+        keeper.store.pools.set_source(task.id, source.k, looked=keeper.clock.utc(), reason="", since="")
         note(keeper.store, task.id, source.k, another=False)
         looking.shown[task.id, source.k] = task.tests
         return
     some, found.new = found.new[:STORED_AT_ONCE], found.new[STORED_AT_ONCE:]
     with keeper.store.transaction():
-        is_closed = bool(keeper.store.sources(task.id)[source.k].closed)
-        keeper.store.count_new(task.id, source.k, pooling.add(keeper, task, some, is_closed=is_closed))
+        is_closed = bool(keeper.store.pools.sources(task.id)[source.k].closed)
+        keeper.store.tasks.count_new(task.id, source.k, pooling.add(keeper, task, some, is_closed=is_closed))
         if found.new:
             later(keeper, task, ("task look", task.id, source.k), partial(_found, keeper, task, source, found, looking))
             return
@@ -211,7 +214,7 @@ def _update_some(keeper: Keeper, task: Task, found: Found) -> bool:
     """Update some items whose files have changed or are gone; tell whether more are left."""
     for number in _taken(found.gone):
         pooling.is_gone(keeper, task, number)
-    keeper.store.set_items(_taken(found.back), note="")
+    keeper.store.pools.set_items(_taken(found.back), note="")
     for number in _taken(found.changing):
         pooling.is_changing(keeper, task, number)
     for number, now in _taken(found.changed):
@@ -229,13 +232,13 @@ def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: E
     now = keeper.clock.utc()
     waits = _waits(found.unstable, found.held)
     told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
-    keeper.store.set_source(task.id, source.k, device=found.device, **told)
+    keeper.store.pools.set_source(task.id, source.k, device=found.device, **told)
     note(keeper.store, task.id, source.k, another=False)
     if found.closed:
-        keeper.store.note_task(task.id, "source closed", source.kind)
-    if ALL in found.ended and not keeper.store.sources(task.id)[source.k].closed:
-        keeper.store.set_source(task.id, source.k, closed=now)
-        keeper.store.note_task(task.id, "source closed", "its end was seen")
+        keeper.store.tasks.note(task.id, "source closed", source.kind)
+    if ALL in found.ended and not keeper.store.pools.sources(task.id)[source.k].closed:
+        keeper.store.pools.set_source(task.id, source.k, closed=now)
+        keeper.store.tasks.note(task.id, "source closed", "its end was seen")
         pooling.leave_out(keeper, task, found.empty)
     if source.closed and found.empty:
         awaited = {each.name for each in coming_to_rest(keeper.store, task)}
@@ -269,7 +272,7 @@ def _not_found(keeper: Keeper, task: Task, source: Source, error: BaseException)
     """Record why a source cannot be looked at. That proves nothing about its items."""
     words = _words(error, task.spec.sources[source.k])
     since = source.since or keeper.clock.utc()
-    keeper.store.set_source(task.id, source.k, reason=words, since=since)
+    keeper.store.pools.set_source(task.id, source.k, reason=words, since=since)
     note(keeper.store, task.id, source.k, isinstance(error, AnotherDirectory))
     log.warning("task %s: source %d cannot be looked at: %s", task.name, source.k + 1, words)
 

@@ -15,9 +15,9 @@ def lose(keeper: Keeper, task: Task) -> int:
     items = lost(keeper.store, task)
     new = [each.id for each in items.values() if each.state not in (ItemState.GONE, ItemState.DROPPED)]
     if new:
-        keeper.store.move_items(task.id, new, ItemState.GONE, note=NOT_KEPT)
+        keeper.store.pools.move_items(task.id, new, ItemState.GONE, note=NOT_KEPT)
     if new and task.state is TaskState.FINISHED:
-        keeper.store.set_task(task.id, reason=cut_short(keeper, task))
+        keeper.store.tasks.change(task.id, reason=cut_short(keeper, task))
     return len(items)
 
 

@@ -23,7 +23,7 @@ def bring(
 
     If a file describes what a piece has left, the piece is completed once a worker has read that.
     """
-    task = keeper.store.task(wave.task)
+    task = keeper.store.tasks.one(wave.task)
     pools = task.spec.outputs if task else ()
     numbers = {each.p: each.n for each in pieces.values()}
     for each in ended:
@@ -45,7 +45,7 @@ def _bring(keeper: Keeper, task: Task, p: int, left: list[Brought], fix: int) ->
     reads = False
     for stream in task.spec.outputs:
         found = [known[name] for name in streams.files_of(stream, known)]
-        keeper.store.bring(task.id, p, stream.name, found, todo_of(stream), fix)
+        keeper.store.outputs.bring(task.id, p, stream.name, found, todo_of(stream), fix)
         reads |= bool(found and stream.about)
     return reads
 

@@ -26,8 +26,8 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
 
     Return when to ask again.
     """
-    task = keeper.store.task(task.id) or task  # an earlier part of the turn may have changed the throttle
-    live = keeper.store.live_waves(task.id)
+    task = keeper.store.tasks.one(task.id) or task  # an earlier part of the turn may have changed the throttle
+    live = keeper.store.waves.live(task.id)
     if task.state is TaskState.CANCELLING:
         for each in live:
             _give_up(keeper, each)
@@ -50,7 +50,7 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
                 _fix(keeper, task, wave, job, wish)
                 _let_follow(keeper, task, job, wish)
                 budget.give(wave, job)
-    now = keeper.store.task(task.id)
+    now = keeper.store.tasks.one(task.id)
     if now and now.state is TaskState.RUNNING:
         _heed_throttle(keeper, now, wish)
     return budget.due
@@ -60,12 +60,12 @@ def _heed_throttle(keeper: Keeper, task: Task, wish: Wish) -> None:
     """Do once what a running task's throttle says: try failed pieces again, and let no pause go on."""
     if task.throttle.get("again"):
         since = float(task.throttle["again"])
-        _try_again(keeper, task, wish, keeper.store.failed_since(task.id, since), "again")
+        _try_again(keeper, task, wish, keeper.store.pieces.failed_since(task.id, since), "again")
     elif task.throttle.get("retry"):
-        wanted = [each for each in keeper.store.failed_pieces(task.id) if each.again in (WANTED, EATEN)]
+        wanted = [each for each in keeper.store.pieces.failed(task.id) if each.again in (WANTED, EATEN)]
         _try_again(keeper, task, wish, wanted, "retry")
     elif task.throttle.get("suspend"):
-        keeper.store.set_task(task.id, throttle={**task.throttle, "suspend": 0})
+        keeper.store.tasks.change(task.id, throttle={**task.throttle, "suspend": 0})
 
 
 def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow], done: str) -> None:
@@ -79,7 +79,7 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
     able = [each for each in pieces if each.kind is not Kind.NOT_MADE and not is_given_up(keeper.store, task, each)]
     able = [each for each in able if not lacks_files(keeper.store, each)]
     able = [each for each in able if each.again == WANTED or each.kind not in (Kind.CANCELLED, Kind.BROKEN)]
-    grids = {each.w: each.grid for each in keeper.store.waves(task.id) if not each.t and each.grid}
+    grids = {each.w: each.grid for each in keeper.store.waves.all(task.id) if not each.t and each.grid}
     jobs: dict[int, GridJob] = {}
     for w in {each.wave for each in able} & grids.keys():
         with suppress(UnknownJob):  # its grid job was removed
@@ -87,14 +87,14 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
     if any(each.step is Step.COLLECTING for each in jobs.values()):
         return  # once the tars are made, the task has another turn
     with keeper.store.transaction():
-        keeper.store.set_task(task.id, throttle={**task.throttle, done: 0})
-        keeper.store.are_tried_again(task.id, [each.p for each in able])
+        keeper.store.tasks.change(task.id, throttle={**task.throttle, done: 0})
+        keeper.store.pieces.are_tried_again(task.id, [each.p for each in able])
         not_brought = [each for each in able if each.kind is Kind.NOT_BROUGHT]
         attempts = {
             each.p: freeze(keeper, each, "it lacks outputs; its piece is released again") for each in not_brought
         }
         attempts |= {each.p: 0 for each in able if each.kind is Kind.BROKEN}  # they wait for their promises again
-        keeper.store.ready_again(task.id, attempts, "")
+        keeper.store.pieces.ready_again(task.id, attempts, "")
         for w, job in jobs.items():
             numbers = [each.n for each in able if each.wave == w and each.p not in attempts]
             if not numbers:
@@ -102,13 +102,13 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
             wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
             unsettle(keeper, job)
         if able:
-            keeper.store.note_task(task.id, "tried again", f"{len(able)} failed piece{'s' * (len(able) != 1)}: {why}")
+            keeper.store.tasks.note(task.id, "tried again", f"{len(able)} failed piece{'s' * (len(able) != 1)}: {why}")
 
 
 def prefer(keeper: Keeper, task: Task, priority: int) -> None:
     """Give a task and its waves a priority, also those waves to which a person has given another one before."""
-    keeper.store.set_task(task.id, priority=priority)
-    for wave in keeper.store.live_waves(task.id):
+    keeper.store.tasks.change(task.id, priority=priority)
+    for wave in keeper.store.waves.live(task.id):
         with suppress(UnknownJob):  # it gets the priority of its task once the keeper has taken it from the inbox
             if not wave.t and wave.grid and keeper.store.grid_job(wave.grid).step is not Step.FINISHED:
                 keeper.store.set_grid_job(wave.grid, priority=priority)
@@ -116,35 +116,35 @@ def prefer(keeper: Keeper, task: Task, priority: int) -> None:
 
 def _is_preferred(keeper: Keeper, job: GridJob) -> bool:
     """Tell whether a person has given this wave a priority of its own."""
-    own = keeper.store.own_journal(job.id)
+    own = keeper.store.journals.of_itself(job.id)
     return any(each.now == f"{Verb.PRIORITY} requested" and each.witness == Witness.USER.value for each in own)
 
 
 def _fix(keeper: Keeper, task: Task, wave: Wave, job: GridJob, wish: Wish) -> None:
     """Let the further attempts of a wave have the fixes that were made since it was released."""
-    fixes = {number: changes for number, changes in keeper.store.fixes(task.id).items() if number > wave.fix}
+    fixes = {number: changes for number, changes in keeper.store.tasks.fixes(task.id).items() if number > wave.fix}
     if not fixes or job.step not in (Step.SPLIT, Step.ACTIVE):
         return
     with keeper.store.transaction():
         for number, changes in fixes.items():
             wish(keeper, job, Verb.EDIT, f"task {task.name}: fix {number}", {"changes": changes})
-        keeper.store.set_wave(wave, fix=max(fixes))
+        keeper.store.waves.change(wave, fix=max(fixes))
 
 
 def _who(keeper: Keeper, task: Task, verb: str) -> str:
     """Return who has asked for the end of what is on the way."""
-    asked = [line.reason for line in keeper.store.task_journal(task.id) if line.what == f"{verb} requested"]
+    asked = [line.reason for line in keeper.store.tasks.journal(task.id) if line.what == f"{verb} requested"]
     return inbox.account_in(asked[-1]) if asked else task.owner
 
 
 def _give_up(keeper: Keeper, wave: Wave) -> None:
     """Give up a wave whose key belongs to other pieces: it can never be handed in."""
     if wave.state is WaveState.INTENDED and wave.reason == OLDER:
-        pieces = keeper.store.pieces_of_wave(wave.task, wave.w)
+        pieces = keeper.store.pieces.of_wave(wave.task, wave.w)
         with keeper.store.transaction():
-            keeper.store.set_wave(wave, state=WaveState.REFUSED)
+            keeper.store.waves.change(wave, state=WaveState.REFUSED)
             ended = [Ended(each.p, PieceState.FAILED, f"cancelled: {OLDER}") for each in pieces]
-            keeper.store.move_pieces(wave.task, ended)
+            keeper.store.pieces.move(wave.task, ended)
 
 
 def _let_follow(keeper: Keeper, task: Task, job: GridJob, wish: Wish) -> None:

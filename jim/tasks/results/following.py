@@ -22,7 +22,7 @@ FROZEN_WORDS = "its task was paused, which ended it; its piece is released again
 
 def follow(keeper: Keeper) -> set[int]:
     """Follow all waves whose grid jobs have changed; return the tasks that they belong to."""
-    behind = keeper.store.waves_behind()
+    behind = keeper.store.waves.behind()
     for wave in behind:
         with alone(keeper, wave.task):
             follow_wave(keeper, wave)
@@ -33,18 +33,18 @@ def follow_wave(keeper: Keeper, wave: Wave) -> None:
     """Take in the lines of a wave's journal since the last time, in one transaction with all that follows from them."""
     with keeper.store.transaction():
         job = keeper.store.grid_job(wave.grid)
-        lines = keeper.store.wave_lines(wave)
+        lines = keeper.store.waves.lines(wave)
         last = lines[-1].seq if lines else wave.followed
         if not wave.t:
             changed = {line.n for line in lines if line.n is not None}
-            pieces = {each.n: each for each in keeper.store.pieces_of_wave(wave.task, wave.w)}
+            pieces = {each.n: each for each in keeper.store.pieces.of_wave(wave.task, wave.w)}
             brought = _take(keeper, wave, job, pieces, changed)
             count_ends(keeper, wave.task, list(ends_in(keeper, wave, lines, brought)))
-        left = sum(each.state is PieceState.SENT for each in keeper.store.pieces_of_wave(wave.task, wave.w))
-        kept = wave.t or not (left or keeper.store.any_output_to_do(wave.task, wave.w))
+        left = sum(each.state is PieceState.SENT for each in keeper.store.pieces.of_wave(wave.task, wave.w))
+        kept = wave.t or not (left or keeper.store.outputs.any_to_do(wave.task, wave.w))
         done = job.step is Step.FINISHED and kept
         state = WaveState.SETTLED if done else WaveState.HANDED_IN
-        keeper.store.set_wave(wave, followed=last, version=job.version, state=state)
+        keeper.store.waves.change(wave, followed=last, version=job.version, state=state)
 
 
 def _take(
@@ -71,9 +71,9 @@ def _take(
         else:
             ended += _end(keeper, pieces[n], job, local)
     moved = {each.p: each for each in bring(keeper, wave, job, pieces, ended)}
-    keeper.store.move_pieces(wave.task, moved.values())
+    keeper.store.pieces.move(wave.task, moved.values())
     if again:
-        keeper.store.ready_again(wave.task, again, "")
+        keeper.store.pieces.ready_again(wave.task, again, "")
     completed = {each.p for each in ended if each.state is PieceState.COMPLETED}
     return {n: moved.get(each.p) for n, each in pieces.items() if each.p in completed}
 
@@ -103,7 +103,7 @@ def _end(keeper: Keeper, piece: PieceRow, job: GridJob, local: LocalJob) -> Iter
 def cancelled(keeper: Keeper, job: GridJob, n: int | None) -> str:
     """Say who has cancelled a local job, or its grid job; empty: nobody is known."""
     asked = f"{Verb.CANCEL} requested"
-    lines = [line for line in keeper.store.journal(job.id, last=5000) if line.now == asked]
+    lines = [line for line in keeper.store.journals.of(job.id, last=5000) if line.now == asked]
     own = [line for line in lines if line.n == n] or [line for line in lines if line.n is None]
     who = inbox.account_in(own[-1].reason) if own else ""
     return f"cancelled by {who}" if who else ""
@@ -113,19 +113,19 @@ def _end_whole(keeper: Keeper, wave: Wave, job: GridJob, pieces: dict[int, Piece
     """End the pieces of a grid job that has ended before it had local jobs."""
     sent = [each for each in pieces.values() if each.state is PieceState.SENT]
     if wave.ending == BY_PAUSE:
-        keeper.store.ready_again(wave.task, {each.p: 0 for each in sent}, "")
+        keeper.store.pieces.ready_again(wave.task, {each.p: 0 for each in sent}, "")
         return
     reason = cancelled(keeper, job, None) if job.outcome == State.KILLED.value else ""
     reason = reason or job.reason or f"grid job {job.id} ended as {job.outcome}"
-    keeper.store.move_pieces(wave.task, [Ended(each.p, PieceState.FAILED, reason, Kind.NOT_MADE) for each in sent])
+    keeper.store.pieces.move(wave.task, [Ended(each.p, PieceState.FAILED, reason, Kind.NOT_MADE) for each in sent])
 
 
 def unsettle(keeper: Keeper, job: GridJob) -> None:
     """Follow a grid job again that a person has opened again; its task goes on, too."""
-    wave = keeper.store.wave_of(job.id)
+    wave = keeper.store.waves.of_grid_job(job.id)
     if wave is None or wave.state is not WaveState.SETTLED:
         return
-    keeper.store.set_wave(wave, state=WaveState.HANDED_IN, version=-1)
-    task = keeper.store.task(wave.task)
+    keeper.store.waves.change(wave, state=WaveState.HANDED_IN, version=-1)
+    task = keeper.store.tasks.one(wave.task)
     if task and task.state is TaskState.FINISHED and not wave.t:
-        keeper.store.set_task(task.id, state=TaskState.RUNNING, outcome="", reason=f"a retry of {job.id}")
+        keeper.store.tasks.change(task.id, state=TaskState.RUNNING, outcome="", reason=f"a retry of {job.id}")

@@ -63,14 +63,14 @@ class Kept(NamedTuple):
 def keep(keeper: Keeper, task: Task) -> float:
     """Let a worker read or store what is due; return when to ask again."""
     key = ("task outputs", task.id)
-    due = keeper.store.next_output_due(task.id)
+    due = keeper.store.outputs.next_due(task.id)
     if due is None:
         return NEVER
     if keeper.workers.busy(key):
         return ask_again(keeper)
     if due > keeper.clock.steady():
         return keeper.clock.boot_at(due)
-    outputs = keeper.store.outputs_to_do(task.id, keeper.clock.steady(), AT_ONCE)
+    outputs = keeper.store.outputs.to_do(task.id, keeper.clock.steady(), AT_ONCE)
     pools = {each.name: each for each in task.spec.outputs}
     stores = {name: keeper.store.fact(store_fact(task.id, name)) for name in pools}
     work = partial(_keep_all, pools, stores, task, outputs)
@@ -193,7 +193,7 @@ def _kept(keeper: Keeper, task: Task, kept: Sequence[Kept]) -> None:
     """Record what a worker has done, in one transaction with all that follows from it."""
     with keeper.store.transaction():
         for each in kept:
-            now = [one for one in keeper.store.outputs_of(task.id, each.output.p) if one.id == each.output.id]
+            now = [one for one in keeper.store.outputs.of_piece(task.id, each.output.p) if one.id == each.output.id]
             if now and now[0].todo is each.output.todo:
                 _record(keeper, task, each)
         for p in {each.output.p for each in kept}:
@@ -210,45 +210,47 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
     elif kept.bad:
         _end(keeper, task, Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT))
     elif output.todo is Todo.STORE:
-        keeper.store.is_stored(output, kept.place)
+        keeper.store.outputs.is_stored(output, kept.place)
         if keeper.store.fact(store_fact(task.id, output.stream)) != kept.store:
             keeper.store.set_fact(store_fact(task.id, output.stream), kept.store)
     else:
         stream = next(each for each in task.spec.outputs if each.name == output.stream)
-        keeper.store.set_output(output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0)
+        keeper.store.outputs.change(
+            output.id, record=kept.record, todo=todo_of(stream, is_read=True), reason="", tries=0
+        )
 
 
 def _end(keeper: Keeper, task: Task, ended: Ended) -> None:
     """End a piece of which a worker has read what it left; only now its attempt counts for the throttle."""
-    piece = keeper.store.piece(task.id, ended.p)
+    piece = keeper.store.pieces.one(task.id, ended.p)
     if piece is not None and piece.state is PieceState.SENT:
-        keeper.store.move_pieces(task.id, [ended])
-        waves = [each for each in keeper.store.live_waves(task.id) if not each.t and each.w == piece.wave]
+        keeper.store.pieces.move(task.id, [ended])
+        waves = [each for each in keeper.store.waves.live(task.id) if not each.t and each.w == piece.wave]
         sent = max((sent_at(keeper, each, piece.n) for each in waves), default=0)
         count_ends(keeper, task.id, [End(piece.wave, ended.state is PieceState.COMPLETED, ended.reason, sent)])
 
 
 def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:
     """Try again later; nothing waits for a task that is being cancelled: the file stays where it is."""
-    now = keeper.store.task(task.id)
+    now = keeper.store.tasks.one(task.id)
     if now and now.state is TaskState.CANCELLING and output.todo is Todo.STORE:
-        keeper.store.is_given_up(output, f"not stored: {why}")
+        keeper.store.outputs.is_given_up(output, f"not stored: {why}")
         return
     pause = min(AGAIN_SECONDS * 2**output.tries, LONGEST_PAUSE)
     due = keeper.clock.steady() + pause
-    keeper.store.set_output(output.id, reason=why, tries=output.tries + 1, due=due)
+    keeper.store.outputs.change(output.id, reason=why, tries=output.tries + 1, due=due)
     if why != output.reason:
         log.warning("task %s: output %s of piece %d is not kept: %s", task.name, output.stream, output.p, why)
 
 
 def _follow(keeper: Keeper, task: Task, p: int) -> None:
     """Let a piece be completed once all of it is read; once nothing is left to do, its wave is followed again."""
-    piece, todo = keeper.store.piece(task.id, p), {each.todo for each in keeper.store.outputs_of(task.id, p)}
+    piece, todo = keeper.store.pieces.one(task.id, p), {each.todo for each in keeper.store.outputs.of_piece(task.id, p)}
     if piece is None:
         return
     if Todo.READ not in todo:
         _end(keeper, task, Ended(p, PieceState.COMPLETED))
     if todo <= {Todo.NOTHING}:
-        waves = [each for each in keeper.store.live_waves(task.id) if not each.t and each.w == piece.wave]
-        if waves and not keeper.store.any_output_to_do(task.id, piece.wave):
-            keeper.store.set_wave(waves[0], version=-1)
+        waves = [each for each in keeper.store.waves.live(task.id) if not each.t and each.w == piece.wave]
+        if waves and not keeper.store.outputs.any_to_do(task.id, piece.wave):
+            keeper.store.waves.change(waves[0], version=-1)

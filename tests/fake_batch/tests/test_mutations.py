@@ -172,7 +172,7 @@ def marked_before_they_are_written(patch):
     lines_of = accounting.lines_of
 
     def hasty(keeper, ended):
-        keeper.store.are_accounted(ended[-1].seq)
+        keeper.store.senders.are_accounted(ended[-1].seq)
         return lines_of(keeper, ended)
 
     patch.setattr(accounting, "lines_of", hasty)

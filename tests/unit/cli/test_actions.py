@@ -14,7 +14,7 @@ DRAINED = "until 2026-02-01T12:00:00Z; disks"
 
 def test_what_was_asked_of_grid_jobs_and_done_beside_them_is_listed_in_the_order_of_time(home):
     home.store.add_grid_job(1, "k", "mc", "", {"job_type": "executable"}, by="mc, by the door gram")
-    home.store.set_sender(1, Sender("/CN=Ann"))
+    home.store.senders.put(1, Sender("/CN=Ann"))
     home.later("2026-01-31T12:00:02.000Z")
     home.store.note(1, "cancel requested", Witness.USER, f"ann, by the pages{EVIL}")
     home.later("2026-01-31T12:00:03.000Z")

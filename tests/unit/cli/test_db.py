@@ -46,7 +46,7 @@ def test_what_differs_is_told_and_is_not_touched(home, woken):
         RIGHT.format("1 row differs", "2 rows differ")
         + "Lists and pages may show wrong numbers: `jim db check --repair` counts anew.\n",
     )
-    assert home.store.wrong()["pulse"] == 2
+    assert home.store.derived.wrong()["pulse"] == 2
 
 
 def test_what_differs_is_counted_anew(home, woken):
@@ -74,7 +74,7 @@ def test_nothing_is_repaired_beside_a_keeper(home, woken, monkeypatch):
     code, _, err = home.run("db", "check", "--repair")
     assert code == 1
     assert "end it first by `jim keeper --end`" in err
-    assert home.store.wrong()["cells"] == 1
+    assert home.store.derived.wrong()["cells"] == 1
     lock.release()
 
 

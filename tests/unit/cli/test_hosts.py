@@ -128,6 +128,6 @@ def test_a_black_hole_that_is_still_used_says_why(busy, monkeypatch):
 
 def test_explain_names_them_and_what_does_not_count(busy):
     avoid(busy, BLACK)
-    busy.store.spare((1, 1, 3), 2, "wn099")
+    busy.store.spared.spare((1, 1, 3), 2, "wn099")
     assert "* JIM avoids 1 host: wn099\n" in busy.out("explain", "1")
     assert "* not counted, because a host was to blame: 1 attempt\n" in busy.out("explain", "1.2")

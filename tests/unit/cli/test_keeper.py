@@ -32,7 +32,7 @@ def test_keeper_all_starts_one_that_places_outputs(home, monkeypatch):
     home.add()
     home.finish()
     for kept, times in (({"places": {"directory": "/w"}}, 1), ({"placed": PLACED}, 1)):
-        home.store.set_at_door(1, **kept)
+        home.store.at_doors.change(1, **kept)
         home.out("keeper", "--all")
         assert started == [home.site.state] * times
 

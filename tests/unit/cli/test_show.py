@@ -47,7 +47,7 @@ def test_colours_only_on_a_terminal(home, monkeypatch):
 def test_a_grid_job_is_found_by_its_key_or_its_contact_and_shows_who_sent_it(home):
     home.add()
     contact, dn = "https://gk.example:2119/16/5/", "/O=Test/CN=\x1b[31mA"
-    home.store.set_sender(1, Sender(dn, ("/dteam/Role=NULL/Capability=NULL",), contact))
+    home.store.senders.put(1, Sender(dn, ("/dteam/Role=NULL/Capability=NULL",), contact))
     for name in (contact, "key-1"):
         said = home.out("show", name)
         assert "\nsent by      /O=Test/CN=\\x1b[31mA (claimed by the proxy)\n" in said
@@ -318,6 +318,6 @@ def test_more_attempts_than_usual_are_told_as_such(home):
 def test_publications_that_were_refused_or_came_too_late_are_counted(home):
     home.add()
     assert "published" not in home.out("show", "1.0")
-    home.store.count_refused(1, 0, refused=2)
-    home.store.count_refused(1, 0, dropped=1)
+    home.store.publications.count_refused(1, 0, refused=2)
+    home.store.publications.count_refused(1, 0, dropped=1)
     assert "published    2 refused, 1 dropped\n" in home.out("show", "1.0")

@@ -28,7 +28,9 @@ def test_watch_prints_a_line_for_each_change(home):
             home,
             lambda: home.move(0, State.RUNNING, Witness.CLAIM),
             lambda: None,
-            lambda: home.store.publish(1, 0, "g", PHASE.format("g", 1, 2, "events")),  # too soon for a line of its own
+            lambda: home.store.publications.publish(
+                1, 0, "g", PHASE.format("g", 1, 2, "events")
+            ),  # too soon for a line of its own
             lambda: home.move(1, State.FAILED, Witness.CLAIM),
             lambda: home.finish("failed", f"1 of 2 {EVIL}", tar="/w/1.tar", bytes=10, local_jobs=1, line=""),
         ),
@@ -70,7 +72,7 @@ def test_watch_wakes_the_keeper_that_is_missing(home, monkeypatch):
 def test_bars_on_a_terminal(home, monkeypatch):
     home.beat()
     home.add(size=2)
-    home.store.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
+    home.store.publications.publish(1, 0, "generate", PHASE.format("generate", 117, 250, "events"))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "120")
     assert watch.follow(1, pause=steps(home, home.finish)) == 0

@@ -349,7 +349,7 @@ def test_with_wait_a_removed_grid_job_is_one_that_is_gone(home, monkeypatch):
     home.finish()
 
     def keeper(_seconds):
-        home.store.remove(home.store.grid_job(1))
+        home.store.removals.remove(home.store.grid_job(1))
         for file in (home.site.state / "inbox").glob("wish-*"):
             file.unlink()
 

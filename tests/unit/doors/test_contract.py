@@ -150,7 +150,7 @@ def test_a_keeper_that_starts_again_remembers_the_door(world, submit):
     assert poll(world) == WAIT
     world.run_all(1)
     (world.site.state / "answers/1").write_bytes(b"lost\n")
-    world.store.answer_anew(world.store.answered())
+    world.store.answers.write_anew(world.store.answers.written())
     world.restart()
     world.go()
     assert poll(world)["end"] == "done"
@@ -230,7 +230,7 @@ def test_a_grid_job_that_was_removed_before_its_door_was_mended_holds_up_no_othe
     faulty = f"{__name__}.Faulty"
     call("submit", written(tmp_path, {"work": "/bin/true"}), door=faulty)
     world.run_all(1)
-    world.store.remove(world.store.grid_job(1))
+    world.store.removals.remove(world.store.grid_job(1))
     world.submit(key="of gram")
     world.run_all(2)
     assert (world.answer(2), list(world.keeper.answered)) == ("GRAM_SCRIPT_JOB_STATE:8\n\n", [])

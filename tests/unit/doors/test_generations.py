@@ -196,5 +196,5 @@ def test_the_journal_names_who_cancelled_and_not_the_door_twice(world, submit):
     world.go(3)
     cancel(1)
     world.go(3)
-    (line,) = [each for each in world.store.journal(1) if each.now == "cancel requested"]
+    (line,) = [each for each in world.store.journals.of(1) if each.now == "cancel requested"]
     assert line.reason == f"{inbox.account()}, by the door {Fetching('x').name.replace('x', DOOR)}"

@@ -200,7 +200,7 @@ def killed(*_):
 
 DEATHS = [
     "jim.keeper.results.aging.inbox.free",
-    "jim.statusdb.store.Store.remove",
+    "jim.statusdb.grid.removals.Removals.remove",
     "jim.keeper.results.aging.Aging._remove_files",
     "jim.keeper.results.aging.remove_grid_directory",
 ]
@@ -230,7 +230,7 @@ def test_a_request_whose_key_s_old_grid_job_is_just_being_removed_is_not_lost(wo
         assert (world.site.work / str(job.id)).is_dir()
     assert not (world.site.work / "1").exists()
     assert not (world.site.state / "answers/1").exists()
-    assert world.store.removed() == []
+    assert world.store.removals.to_finish() == []
 
 
 def test_what_was_aged_out_halfway_and_retried_is_not_active_without_a_directory(world):
@@ -260,7 +260,7 @@ def test_a_removal_that_cannot_be_stored_is_carried_on_where_its_key_is_asked_fo
         raise DiskFull("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.store, "remove", full)
+        patch.setattr(world.store.removals, "remove", full)
         world.keeper.workers.forget("age")
         with pytest.raises(DiskFull):
             world.go(2)
@@ -292,17 +292,17 @@ def test_a_directory_that_is_out_of_reach_is_not_taken_for_removed(world):
     world.keeper.workers.wait("age", 1e9)
     world.go(1)
     away = world.site.work.with_name("away")
-    world.store.remove(world.store.grid_job(1))
+    world.store.removals.remove(world.store.grid_job(1))
     world.site.work.rename(away)
     world.move(aging.Aging)._remove_files(world.keeper, 1, "1")
     while world.keeper.workers.deliver(0):
         pass
     away.rename(world.site.work)
-    assert world.store.removed() == [(1, "1")]
+    assert world.store.removals.to_finish() == [(1, "1")]
     world.keeper.workers.forget("age")
     world.go(2)
     assert not (world.site.work / "1").exists()
-    assert world.store.removed() == []
+    assert world.store.removals.to_finish() == []
 
 
 @pytest.mark.parametrize("text", ["\u0664", "1.\u0664", "-1", "1.", ".1", "1.2.3", "", "one"])

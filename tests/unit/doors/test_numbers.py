@@ -14,7 +14,7 @@ def counted(world):
     world.submit(1)
     world.run_all(1)
     world.wish("remove", "1")
-    world.until(lambda: world.store.removed_at(1))
+    world.until(lambda: world.store.removals.at(1))
     world.go(3)
     assert not list(world.site.state.glob("answers/*"))
     return world

@@ -34,7 +34,7 @@ def take_in(site, number, dn=ANN):
     """Take a request into the store, and out of the inbox."""
     store = Sqlite(site.state).open()
     store.add_grid_job(number, f"stored-{number}", "me", "", REQUEST)
-    store.set_sender(number, Sender(dn))
+    store.senders.put(number, Sender(dn))
     store.close()
     for path in (site.state / "inbox").glob("request-*"):
         path.unlink()
@@ -63,7 +63,7 @@ def test_what_the_keeper_takes_in_just_now_counts_once(site):
     number = hand_in(site, "a")
     store = Sqlite(site.state).open()
     store.add_grid_job(number, "a", "me", "", REQUEST)
-    store.set_sender(number, Sender(ANN))
+    store.senders.put(number, Sender(ANN))
     store.close()
     assert hand_in(site, "b") == 2
 

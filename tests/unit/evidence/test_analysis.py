@@ -254,7 +254,7 @@ def test_the_next_attempt_avoids_the_host(tmp_path: Path, monkeypatch: pytest.Mo
     vanish(world, "node1")
     world.until(lambda: len(seen) == 2)
     assert seen == [(), ("node1",)]
-    lines = [line.reason for line in world.store.journal(grid, 0) if line.now == "waiting"]
+    lines = [line.reason for line in world.store.journals.of(grid, 0) if line.now == "waiting"]
     assert lines[-1].endswith("it started, ended, and left no exit record; elsewhere, not on node1")
     end(world)
     assert world.finished(grid)
@@ -293,7 +293,7 @@ def test_elsewhere_where_that_cannot_be(
     vanish(world, "node1")
     world.until(lambda: len(seen) == 2)
     assert seen == [(), ()]
-    assert any(f"; on any host: {why}" in line.reason for line in world.store.journal(grid, 0))
+    assert any(f"; on any host: {why}" in line.reason for line in world.store.journals.of(grid, 0))
 
 
 def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str) -> None:
@@ -306,7 +306,7 @@ def test_a_sites_analyser_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert world.store.local_job(grid, 0).reason == (
         "held: exit 76; look at the calibration (jim_own_site.analysis.careful)"
     )
-    first = next(line.reason for line in world.store.journal(grid, 0) if line.now == "waiting")
+    first = next(line.reason for line in world.store.journals.of(grid, 0) if line.now == "waiting")
     assert first.startswith(
         "attempt 1: exit 75; the licence server of that host is down (jim_own_site.analysis.careful)"
     )

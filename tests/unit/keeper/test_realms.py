@@ -86,7 +86,7 @@ def test_a_token_that_became_another_file_is_not_handed_over(submit, iwd, tmp_pa
     assert (world.site.work / "1/token").read_bytes() == b"abc"
     instead(iwd / "token", tmp_path / "key")
     world.go(3, seconds=LOOKED_EVERY)
-    (line,) = (each for each in world.store.journal(1) if each.now == "token cannot be renewed")
+    (line,) = (each for each in world.store.journals.of(1) if each.now == "token cannot be renewed")
     assert "may name only files of" in line.reason
     assert (world.site.work / "1/token").read_bytes() == b"abc"
     (iwd / "token").unlink()

@@ -58,7 +58,7 @@ def test_a_reason_is_stored_with_its_kind_and_facts(sent: Store) -> None:
     rows = sent.local_job(1, 0), sent.submission(1, 1), sent.attempt(1, 1, 1)
     assert [whole_reason(row) for row in rows if row] == [NO] * 3
     assert [row.reason for row in rows if row] == [NO.words] * 3
-    assert sent.reasons(1, (State.FAILED,), 3) == ([(NO, 1)], 1)
+    assert sent.seen.reasons(1, (State.FAILED,), 3) == ([(NO, 1)], 1)
 
 
 def test_another_reason_leaves_nothing_of_the_one_before(sent: Store) -> None:
@@ -75,7 +75,7 @@ def test_another_reason_leaves_nothing_of_the_one_before(sent: Store) -> None:
 def test_a_kind_that_is_not_known_is_none(sent: Store) -> None:
     sent.db.execute("UPDATE local_job SET kind = 'of a later version', reason = 'hm'")
     assert whole_reason(sent.local_job(1, 0)) == Reason(words="hm")
-    assert sent.reasons(1, (State.SUBMITTED,), 1)[0][0].reason == Reason(words="hm")
+    assert sent.seen.reasons(1, (State.SUBMITTED,), 1)[0][0].reason == Reason(words="hm")
     assert [each.kind for each in sent.live()] == [Kind.UNKNOWN]
 
 
@@ -85,7 +85,7 @@ def test_what_says_the_same_counts_together_whichever_version_said_it(world) -> 
     told = Reason(Kind.EXIT, {"code": 3}, "exit 3")
     for n, why in enumerate((told, "exit 3", told)):
         world.store.set_local_job(1, n, state=State.FAILED, witness=Witness.EXIT_RECORD, reason=why)
-    assert world.store.reasons(1, (State.FAILED,), 5) == ([(told, 3)], 1)
+    assert world.store.seen.reasons(1, (State.FAILED,), 5) == ([(told, 3)], 1)
     assert failures(world.store, 1) == "exit 3"
 
 

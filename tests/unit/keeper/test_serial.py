@@ -270,7 +270,7 @@ def test_a_number_told_again_by_a_door_gets_a_directory_of_its_own(world):
     assert [mark for mark, _ in world.batch.ledger] == ["jim-cafe0001-1-1", f"jim-{world.keeper.hold.instance}-1-1"]
     world.restart()
     assert world.keeper.directory(1) == world.site.work / job.place
-    world.store.remove(job)
+    world.store.removals.remove(job)
     world.keeper.workers.forget("age")
     world.go(3)
     assert not (world.site.work / job.place).exists()

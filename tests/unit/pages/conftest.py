@@ -78,7 +78,7 @@ def told(ground: Ground) -> Ground:
         1, 1, 1, host="wn1", started="2026-01-31T11:00:00Z", verdict="completed", record=exit_record
     )
     ground.store.set_local_job(1, 0, state=State.COMPLETED)
-    ground.store.publish(1, 0, "x", f'<x:y xmlns:x="urn:x">{SECRET}</x:y>')
+    ground.store.publications.publish(1, 0, "x", f'<x:y xmlns:x="urn:x">{SECRET}</x:y>')
     for name in ("stdout", "stderr", "log", SECRET):
         ground.leave(1, 1, 1, name, SECRET.encode())
     add_task(ground, SECRET, "")

@@ -182,8 +182,8 @@ def _live(ground: Ground, number: int, n: int, marks: dict, running: set, failed
     if n in running:
         ground.change(number, [n], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
         ground.clock.at = ground.now - n % 50
-        ground.store.publish(number, n, "generator", PHASE.format("generator", 250, 250, "events"))
-        ground.store.publish(number, n, "d0gstar", PHASE.format("d0gstar", n % 250, 250, "events"))
+        ground.store.publications.publish(number, n, "generator", PHASE.format("generator", 250, 250, "events"))
+        ground.store.publications.publish(number, n, "d0gstar", PHASE.format("d0gstar", n % 250, 250, "events"))
     else:
         ground.clock.at = ground.now - ended
         now = State.FAILED if why else State.COMPLETED
@@ -193,8 +193,8 @@ def _live(ground: Ground, number: int, n: int, marks: dict, running: set, failed
         ground.store.set_attempt(number, k, idx, record=told, verdict=now.value, reason=why or Reason())
         ground.change(number, [n], State.SUBMITTED, now, witness, why)
         if not why:
-            ground.store.publish(number, n, "generator", PHASE.format("generator", 250, 250, "events"))
-            ground.store.publish(number, n, "d0gstar", PHASE.format("d0gstar", 250, 250, "events"))
+            ground.store.publications.publish(number, n, "generator", PHASE.format("generator", 250, 250, "events"))
+            ground.store.publications.publish(number, n, "d0gstar", PHASE.format("d0gstar", 250, 250, "events"))
     ground.clock.at = None
 
 
@@ -259,24 +259,24 @@ def add_task(ground: Ground, words: str, seen: str | None = None) -> None:
     sources = (spec.sources[0]._replace(directory=words, closed_by=words),)
     whole = spec._replace(summary=seen, file=words, sources=sources)
     store, throttle = ground.store, Throttle(1000, 1000)._asdict()
-    number = store.add_task("mc", "nonce", "mc", whole, "digest", throttle, words)
-    store.add_items(number, [NewItem(words, seen, 5), NewItem("b", seen)])
-    items = [each.id for each in store.find_items(number, "*", "", 10)]
+    number = store.tasks.add("mc", "nonce", "mc", whole, "digest", throttle, words)
+    store.pools.add_items(number, [NewItem(words, seen, 5), NewItem("b", seen)])
+    items = [each.id for each in store.pools.find_items(number, "*", "", 10)]
     pieces = [NewPiece(seen, {}, (Part(item),)) for item in items]
     with store.transaction():
-        store.add_task_pieces(number, 0, pieces)
-        store.end_plan(number, len(pieces), items)
-    store.set_items(items, note=words)
-    store.set_group(number, seen, closed=text(ground.now))
-    store.set_source(
+        store.pieces.add(number, 0, pieces)
+        store.pieces.end_plan(number, len(pieces), items)
+    store.pools.set_items(items, note=words)
+    store.pools.set_group(number, seen, closed=text(ground.now))
+    store.pools.set_source(
         number, 0, reason=words, since=text(ground.now), waits=json.dumps({"count": 1, "some": {words: words}})
     )
-    store.set_task(number, state=TaskState.RUNNING, reason=seen)
-    store.intend_wave(number, 1, store.ready_pieces(number, 10), "sha")
-    store.set_wave(store.live_waves(number)[0], grid=1, state=WaveState.HANDED_IN, reason=seen)
-    store.move_pieces(number, [Ended(0, PieceState.FAILED, seen)])
-    store.add_fix(number, {words: words})
-    store.note_task(number, words, words)
+    store.tasks.change(number, state=TaskState.RUNNING, reason=seen)
+    store.waves.intend(number, 1, store.pieces.ready(number, 10), "sha")
+    store.waves.change(store.waves.live(number)[0], grid=1, state=WaveState.HANDED_IN, reason=seen)
+    store.pieces.move(number, [Ended(0, PieceState.FAILED, seen)])
+    store.tasks.add_fix(number, {words: words})
+    store.tasks.note(number, words, words)
 
 
 def png(width: int = 320, height: int = 200) -> bytes:

@@ -51,7 +51,7 @@ def add_many(store: Store, grid: int, size: int) -> None:
         for sql in (LOCAL_JOBS, SUBMISSIONS, ATTEMPTS, DETAILS, JOURNAL):
             store.db.execute((NUMBERS + sql.format(**words)).replace("{}", str(size)))  # type: ignore[attr-defined]
         store.set_grid_job(grid, step=Step.ACTIVE, size=size, submissions=-(-size // 1000), place=str(grid), started=1)
-    store.make_anew()
+    store.derived.make_anew()
 
 
 def add_local_jobs(store: Store, grid: int, size: int) -> None:
@@ -61,7 +61,7 @@ def add_local_jobs(store: Store, grid: int, size: int) -> None:
     with store.transaction():
         store.db.execute(sql)  # type: ignore[attr-defined]
         store.set_grid_job(grid, step=Step.ACTIVE, size=size, place=str(grid), started=1)
-    store.make_anew()
+    store.derived.make_anew()
 
 
 def add_finished(store: Store, count: int) -> None:

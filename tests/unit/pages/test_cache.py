@@ -295,7 +295,7 @@ def test_the_end_of_the_last_work_changes_the_signs_on_each_page(
 def test_a_publication_changes_the_pages_of_its_own_grid_job_alone(
     tags: dict[str, str], running: Ground, person: Person
 ) -> None:
-    running.store.publish(1, 0, "phase-sim", '<phase name="sim" done="1" total="2" unit="events"/>')
+    running.store.publications.publish(1, 0, "phase-sim", '<phase name="sim" done="1" total="2" unit="events"/>')
     answers = {path: person.get(path, If_None_Match=tag).status_code for path, tag in tags.items()}
     assert answers == {"/jobs": 200, "/jobs/1": 200, "/jobs/1/0": 200, "/jobs/2": 304, "/jobs/2/0": 304}
 

@@ -74,7 +74,7 @@ def evil(ground: Ground) -> Ground:
         ground.leave(1, 1, idx, "stdout", EVIL.encode() + b"\xff\xed\xa0\x80")
         ground.leave(1, 1, idx, "stderr", b"x" * 1_000_000)
         xml = f'<x:y xmlns:x="urn:x" a="{_escaped(EVIL)}">{_escaped(EVIL)}</x:y>'
-        ground.store.publish(1, n, "evil", xml)
+        ground.store.publications.publish(1, n, "evil", xml)
     ground.store.set_attempt(1, 1, 1, verdict="failed")
     ground.store.set_attempt(1, 1, 2, verdict="completed", record=told)
     ground.store.set_local_job(1, 0, state=State.FAILED, witness=Witness.QUEUE, reason=EVIL)
@@ -229,7 +229,7 @@ def test_1_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
     """The list of routes is taken from the application; a route that gives no content needs a reason."""
     name = NAMED.replace("/", "_")
     evil.collect(1, {NAMED: b"x"}, {name: b"<script>", f"{name}.svg": b"<svg onload='alert(1)'/>"})
-    evil.store.publish(
+    evil.store.publications.publish(
         1, 0, "phase-sim", f'<phase name="{_escaped(EVIL)}" done="1" total="2" unit="{_escaped(EVIL)}"/>'
     )
     query, refused = quote(f"//jim:local_job[@reason != '{UNQUOTED}']/@reason"), set()

@@ -98,7 +98,7 @@ def looked_at(ground: Ground) -> int:
     assert set(codes.values()) == {200 if there else 410}, codes
     if not there:
         with closing(open_store(ground.site.state, Clock())) as store:
-            at = store.removed_at(1)
+            at = store.removals.at(1)
         for path in paths:
             answer = person.get(path)
             assert (answer.status_code, at in answer.text, bool(at)) == (410, True, True), path
@@ -127,7 +127,7 @@ def test_79_a_grid_job_is_there_or_removed_wherever_its_removal_is_killed(ground
     assert seen[0]
     assert not seen[-1]
     ground.store = open_store(ground.site.state, ground.clock, write=True)
-    assert ground.store.removed() == [(1, "1")], "the next keeper removes its files"
+    assert ground.store.removals.to_finish() == [(1, "1")], "the next keeper removes its files"
 
 
 # The format of before
@@ -186,7 +186,7 @@ def test_26_slow_readers_of_a_large_document_hold_up_nobody(ground: Ground, serv
             was, now = (State.RUNNING, State.SUBMITTED) if turn < 10 else (State.SUBMITTED, State.SUBMITTED)
             ground.change(1, [n for n in numbers if n % 10 == 0], was, now, "queue")  # type: ignore[arg-type]
             for n in numbers[::10]:
-                ground.store.publish(1, n, "load", f"<load>{'x' * 100}{turn}</load>")
+                ground.store.publications.publish(1, n, "load", f"<load>{'x' * 100}{turn}</load>")
         largest = max(largest, wal.stat().st_size)
         other = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
         other.request("GET", "/jobs/2", headers={"Cookie": known})
@@ -329,14 +329,16 @@ def add_task_of_many(ground: Ground, size: int) -> None:
     """Add a task of many items, ten in each piece."""
     add_task(ground, "x")
     store = ground.store
-    task = store.task_named("mc")
-    old, first = {each.id for each in store.find_items(task.id, "*", "", 10)}, task.next_piece
-    store.add_items(task.id, [NewItem(f"/data/raw/file_{n:07}.raw", str(n % 100), 2_000_000_000) for n in range(size)])
-    items = [each.id for each in store.find_items(task.id, "*", "", -1) if each.id not in old]
+    task = store.tasks.named("mc")
+    old, first = {each.id for each in store.pools.find_items(task.id, "*", "", 10)}, task.next_piece
+    store.pools.add_items(
+        task.id, [NewItem(f"/data/raw/file_{n:07}.raw", str(n % 100), 2_000_000_000) for n in range(size)]
+    )
+    items = [each.id for each in store.pools.find_items(task.id, "*", "", -1) if each.id not in old]
     tens = [items[n : n + 10] for n in range(0, size, 10)]
     with store.transaction():
-        store.add_task_pieces(task.id, first, [NewPiece("", {}, tuple(map(Part, each))) for each in tens])
-        store.end_plan(task.id, first + len(tens), items)
+        store.pieces.add(task.id, first, [NewPiece("", {}, tuple(map(Part, each))) for each in tens])
+        store.pieces.end_plan(task.id, first + len(tens), items)
 
 
 def peak(words: str, to: Path) -> int:

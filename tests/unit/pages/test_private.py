@@ -45,7 +45,7 @@ def sent(ground: Ground, tmp_path: Path) -> Ground:
     request = {"job_type": "executable", "key": "k", "executable": "/bin/x", "environment": ENVIRONMENT, **files}
     store, sender = ground.store, Sender(DN, (VO,), CONTACT)
     store.add_grid_job(1, "k", "alice", "2026-01-31T11:00:00.000Z", request)
-    store.set_sender(1, sender)
+    store.senders.put(1, sender)
     store.set_grid_job(1, step=Step.RESOLVED, place="1")
     store.add_pieces(
         1, 0, [Piece(arguments=("x",), variables=ENVIRONMENT, attributes={"environment": ENVIRONMENT})] * 2

@@ -44,8 +44,8 @@ def test_18_a_store_of_a_newer_jim_is_told(running: Ground, person: Person) -> N
 
 
 def test_what_takes_too_long_says_what_to_narrow(running: Ground, person: Person) -> None:
-    with pytest.raises(TooLong, match="narrow it with a filter"), running.store.at_most(0):
-        list(chain.from_iterable(running.store.states(1, LocalJobsAsked()) for _ in range(1000)))
+    with pytest.raises(TooLong, match="narrow it with a filter"), running.store.seen.at_most(0):
+        list(chain.from_iterable(running.store.seen.states(1, LocalJobsAsked()) for _ in range(1000)))
     person.pages.viewing = lambda *_: _raises()  # type: ignore[method-assign]
     answer = person.get("/jobs/1")
     assert answer.status_code == 503

@@ -20,7 +20,7 @@ from tests.support.cli_home import sent
 def test_explain_the_throttle(home, limits, said):
     (home.site.state / "site.toml").write_text(f"[limits]\n{limits}\n")
     sent(home)
-    home.store.set_sender(1, Sender("/CN=Ann"))
+    home.store.senders.put(1, Sender("/CN=Ann"))
     home.move(2, State.SUBMITTED)
     assert f"* 1 local job waits to be submitted: {said}\n" in home.out("explain", "1")
     assert "  next:     the keeper submits as soon as others end\n" in home.out("explain", "1")

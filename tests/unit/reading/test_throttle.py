@@ -21,7 +21,7 @@ def two(home):
         if number > 1:
             home.add(number)
         if dn:
-            home.store.set_sender(number, Sender(dn))
+            home.store.senders.put(number, Sender(dn))
     return home
 
 
@@ -48,6 +48,6 @@ def test_a_grid_job_that_has_nothing_to_send_now_does_not_wait_for_a_limit(two):
     two.store.set_grid_job(1, wish="suspend")
     for n in range(4):
         two.store.set_local_job(2, n, due=5000.0)
-    two.store.set_sender(3, Sender("/CN=Ann"))
+    two.store.senders.put(3, Sender("/CN=Ann"))
     two.store.set_grid_job(3, step=Step.FINISHED, outcome="killed")
     assert "waits" not in two.out("status")

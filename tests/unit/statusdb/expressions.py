@@ -70,7 +70,9 @@ def store(place: Path, seed: int, grids: int = 3, size: int = 8) -> Store:
             "splitter": chance.choice(("", "by_events")),
         }
         made.add_grid_job(number, f"key-{number}", chance.choice(("alice", "mc")), "2026-01-31T11:00:00.000Z", request)
-        made.publish(number, -1, "sim", f'<phase name="generator" done="{chance.randrange(9)}" total="8" unit="ev"/>')
+        made.publications.publish(
+            number, -1, "sim", f'<phase name="generator" done="{chance.randrange(9)}" total="8" unit="ev"/>'
+        )
         if chance.random() < 0.9:
             count = chance.randrange(size + 1)
             made.add_pieces(number, 0, [Piece(n * 5 + 1, 5) for n in range(count)])
@@ -95,7 +97,7 @@ def _send(made: Store, chance: random.Random, grid: int, count: int) -> None:
     for n in range(count):
         for name in chance.sample(("generator", "sim"), chance.randrange(3)):
             done = chance.randrange(12)
-            made.publish(
+            made.publications.publish(
                 grid,
                 n,
                 f"p-{name}",
@@ -104,7 +106,9 @@ def _send(made: Store, chance: random.Random, grid: int, count: int) -> None:
                 n % 4 == 1,
             )
         if chance.random() < 0.2:
-            made.publish(grid, n, "mine", '<m:a xmlns:m="urn:mine"><phase name="generator" done="1" total="2"/></m:a>')
+            made.publications.publish(
+                grid, n, "mine", '<m:a xmlns:m="urn:mine"><phase name="generator" done="1" total="2"/></m:a>'
+            )
 
 
 def _end(made: Store, chance: random.Random, grid: int, k: int, idx: int, n: int) -> None:

@@ -70,8 +70,8 @@ def test_a_grid_job_is_taken_in_once_by_its_key_and_by_its_number(store: Store) 
     )
     assert (job.step, job.size, job.wish, job.outcome, job.due, job.place) == (Step.ACCEPTED, 0, "", "", 0.0, "")
     assert job.request == REQUEST
-    assert (store.known_as("key"), store.known_as("other")) == (1, 0)
-    assert [line.now for line in store.journal(1)] == ["accepted"]
+    assert (store.numbers.of_key("key"), store.numbers.of_key("other")) == (1, 0)
+    assert [line.now for line in store.journals.of(1)] == ["accepted"]
 
 
 def test_what_is_not_there_is_unknown(store: Store) -> None:
@@ -108,8 +108,11 @@ def test_a_new_step_is_due_has_no_tries_and_stands_in_the_journal(store: Store) 
     store.set_grid_job(1, step=Step.RESOLVED, place="1-nonce", result={"tar": "/t"}, started=1)
     job = store.grid_job(1)
     assert (job.step, job.tries, job.due, job.reason) == (Step.RESOLVED, 0, 0.0, "full")
-    assert (job.result, job.started, store.places()) == ({"tar": "/t"}, True, {1: "1-nonce"})
-    assert [(line.was, line.now) for line in store.own_journal(1)] == [("", "accepted"), ("accepted", "resolved")]
+    assert (job.result, job.started, store.numbers.places()) == ({"tar": "/t"}, True, {1: "1-nonce"})
+    assert [(line.was, line.now) for line in store.journals.of_itself(1)] == [
+        ("", "accepted"),
+        ("accepted", "resolved"),
+    ]
 
 
 def test_a_request_may_change(store: Store) -> None:
@@ -125,9 +128,9 @@ def test_the_journal_gives_the_last_lines_oldest_first(store: Store) -> None:
     add(store)
     for number in range(5):
         store.note(1, f"line {number}", Witness.USER, "why", n=number % 2)
-    assert [line.now for line in store.journal(1, last=2)] == ["line 3", "line 4"]
-    assert [(line.now, line.n) for line in store.journal(1, 1)] == [("line 1", 1), ("line 3", 1)]
-    assert all(line.n is None for line in store.own_journal(1))
+    assert [line.now for line in store.journals.of(1, last=2)] == ["line 3", "line 4"]
+    assert [(line.now, line.n) for line in store.journals.of(1, 1)] == [("line 1", 1), ("line 3", 1)]
+    assert all(line.n is None for line in store.journals.of_itself(1))
 
 
 def test_a_long_journal_is_read_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,9 +141,9 @@ def test_a_long_journal_is_read_in_parts(store: Store, monkeypatch: pytest.Monke
         store.note(1 + number % 2, f"line {number}", Witness.USER, "why", n=number)
     wanted = [f"line {number}" for number in (0, 2, 4, 6, 8)]
     for last in (1, 3, 4, 5):
-        assert [line.now for line in store.journal_in_parts(1, last)] == wanted[-last:]
-    assert list(store.journal_in_parts(1, 4)) == store.journal(1, last=4)
-    assert list(store.journal_in_parts(3, 4)) == []
+        assert [line.now for line in store.journals.in_parts(1, last)] == wanted[-last:]
+    assert list(store.journals.in_parts(1, 4)) == store.journals.of(1, last=4)
+    assert list(store.journals.in_parts(3, 4)) == []
 
 
 def test_the_last_run_is_the_last_attempt_that_has_started(store: Store) -> None:
@@ -210,7 +213,7 @@ def test_a_change_moves_what_is_where_the_evidence_found_it(store: Store) -> Non
     moved(store, State.SUBMITTED, State.HELD, 0, attempt=2)
     assert store.state(1, 0) is State.SUBMITTED
     assert store.counts(1) == {State.SUBMITTED: 2, State.RUNNING: 1}
-    line = store.journal(1, 0)[-1]
+    line = store.journals.of(1, 0)[-1]
     assert (line.was, line.now, line.witness, line.reason, line.attempt) == (
         *("submitting", "submitted", "queue", "seen", 1),
     )
@@ -230,7 +233,7 @@ def test_what_waits_can_be_ended_in_parts(store: Store) -> None:
     cancelled = Reason(Kind.CANCELLED, {"by": "someone"}, "cancelled")
     assert (store.end_waiting(1, cancelled, 2), store.end_waiting(1, cancelled, 2)) == (2, 1)
     assert states(store) == [State.KILLED] * 3
-    assert store.reasons(1, (State.KILLED,), 5) == ([Alike(cancelled, 3)], 1)
+    assert store.seen.reasons(1, (State.KILLED,), 5) == ([Alike(cancelled, 3)], 1)
 
 
 def test_the_most_frequent_reasons_come_first(store: Store) -> None:
@@ -238,8 +241,8 @@ def test_the_most_frequent_reasons_come_first(store: Store) -> None:
     a, b, c = (Reason(Kind.EXIT, {"code": code}, f"exit {code}") for code in (1, 2, 3))
     for n, reason in enumerate((a, b, b.words, c, c, c)):  # words alone: a version before has told it
         store.set_local_job(1, n, state=State.FAILED, witness=Witness.QUEUE, reason=reason)
-    assert store.reasons(1, (State.FAILED,), 2) == ([Alike(c, 3), Alike(b, 2)], 3)
-    assert store.reasons(1, (State.KILLED,), 2) == ([], 0)
+    assert store.seen.reasons(1, (State.FAILED,), 2) == ([Alike(c, 3), Alike(b, 2)], 3)
+    assert store.seen.reasons(1, (State.KILLED,), 2) == ([], 0)
 
 
 WHY = Reason(Kind.NOT_ACCEPTED, {"cause": "unclear", "code": 1}, "not accepted: no")
@@ -293,7 +296,7 @@ def test_a_kind_of_a_later_version_is_unknown(ground: Sqlite, store: Store) -> N
     store.set_local_job(1, 0, reason=WHY)
     ground.write_a_later_kind()
     assert whole_reason(store.local_job(1, 0)) == WHY._replace(kind=Kind.UNKNOWN)
-    assert store.reasons(1, (State.SUBMITTING,), 9)[0][1].reason == WHY._replace(kind=Kind.UNKNOWN)
+    assert store.seen.reasons(1, (State.SUBMITTING,), 9)[0][1].reason == WHY._replace(kind=Kind.UNKNOWN)
     assert next(store.live()).kind is Kind.UNKNOWN
 
 
@@ -350,15 +353,15 @@ def test_what_is_to_be_verified_is_named_whatever_its_grid_job(store: Store) -> 
         add(store, grid)
         sent(store, grid=grid)
         store.set_local_job(grid, grid, state=State.COMPLETING)
-    assert list(store.completing()) == [(1, 1), (2, 2)]
+    assert list(store.seen.completing()) == [(1, 1), (2, 2)]
 
 
 def test_when_the_first_that_waits_is_due(store: Store) -> None:
     add(store)
-    assert store.next_due(1) == 0.0
+    assert store.seen.next_due(1) == 0.0
     for n, due in enumerate((70.0, HELD, 50.0)):
         store.set_local_job(1, n, due=due)
-    assert (store.next_due(1), store.next_due(2)) == (50.0, HELD)
+    assert (store.seen.next_due(1), store.seen.next_due(2)) == (50.0, HELD)
 
 
 def test_a_change_may_count_an_attempt(store: Store) -> None:
@@ -422,31 +425,10 @@ def test_facts_are_kept_and_replaced(store: Store, reader: Store) -> None:
 def test_what_is_published_is_replaced_by_name(store: Store) -> None:
     add(store)
     for content in ("<old/>", "<new/>"):
-        store.publish(1, 0, "name", content)
-    store.publish(1, 1, "name", "<other/>")
-    assert [each[:3] for each in store.details(1)] == [(0, "name", "<new/>"), (1, "name", "<other/>")]
-    assert [each[2] for each in store.details(1, 1)] == ["<other/>"]
-
-
-def test_what_is_removed_is_unseen_and_its_files_remembered(store: Store) -> None:
-    for grid in (1, 2):
-        add(store, grid)
-        sent(store, grid=grid)
-        store.publish(grid, 0, "name", "<old/>")
-    store.set_grid_job(1, place="1-nonce")
-    before = store.clock.utc()
-    store.remove(store.grid_job(1))
-    assert before <= store.removed_at(1) <= store.clock.utc()
-    assert store.removed_at(2) == ""
-    assert ([job.id for job in store.grid_jobs()], store.known_as("key-1")) == ([2], 0)
-    assert (store.local_jobs(1), store.counts(1), store.attempts(1), store.submission_numbers(1)) == ([], {}, [], set())
-    assert (store.journal(1), list(store.details(1))) == ([], [])
-    assert store.removed() == [(1, "1-nonce")]
-    assert store.add_grid_job(3, "key-1", "someone", CREATED, REQUEST)
-    store.files_are_gone(1)
-    assert store.removed() == []
-    assert store.removed_at(1), "people may still ask for it"
-    assert len(store.local_jobs(2)) == 3
+        store.publications.publish(1, 0, "name", content)
+    store.publications.publish(1, 1, "name", "<other/>")
+    assert [each[:3] for each in store.publications.details(1)] == [(0, "name", "<new/>"), (1, "name", "<other/>")]
+    assert [each[2] for each in store.publications.details(1, 1)] == ["<other/>"]
 
 
 def test_fulfilled_wishes_are_remembered_until_their_files_are_gone(store: Store) -> None:
@@ -491,30 +473,18 @@ def test_whatever_changes_a_grid_job_tells_that_it_has_changed(store: Store) -> 
         lambda: store.end_waiting(1, WHY, 9),
         lambda: store.end_split(1, 3),
         lambda: store.forget_submission(1, 1),
-        lambda: store.remove(store.grid_job(1)),
+        lambda: store.removals.remove(store.grid_job(1)),
     ):
         change()
         assert store.changed() == {1}, change
 
 
-def test_what_is_left_is_what_is_open_and_what_is_not_answered(store: Store) -> None:
+def test_finished_grid_jobs_are_read_in_parts(store: Store) -> None:
     for grid in (1, 2, 3):
         add(store, grid)
     for grid in (2, 3):
         store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
-    assert store.left() == [1, 2, 3]
     assert [[each.id for each in store.finished(*some)] for some in ((0, 9), (0, 1), (2, 9))] == [[2, 3], [2], [3]]
-    store.are_answered([3])
-    assert store.left() == [1, 2]
-    store.set_grid_job(3, step=Step.ACTIVE)
-    store.remove(store.grid_job(2))
-    assert store.left() == [1, 3]
-    store.set_grid_job(3, step=Step.FINISHED)
-    store.are_answered([3])
-    assert store.answered() == [3]
-    store.answer_anew([3])
-    assert store.answered() == []
-    assert store.left() == [1, 3]
     assert (store.any_grid_job(Step.SPLIT), store.any_grid_job(Step.ACTIVE, Step.COLLECTING)) == (True, False)
 
 
@@ -536,7 +506,7 @@ def test_a_part_fails_by_itself(store: Store, reader: Store) -> None:
             half(store)
         with store.part():
             store.note(1, "after", Witness.USER)
-    assert [line.now for line in reader.own_journal(1, 2)] == ["before", "after"]
+    assert [line.now for line in reader.journals.of_itself(1, 2)] == ["before", "after"]
     assert (reader.grid_job(1).wish, reader.counts(1)) == ("", {State.WAITING: 3})
 
 
@@ -561,7 +531,7 @@ def test_a_slow_reader_holds_up_nobody(store: Store, reader: Store) -> None:
     add(store)
     sent(store)
     store.note(1, "a line", Witness.USER)
-    for slow in (reader.ended(1), reader.ended(1, records=False), reader.journal_in_parts(1, 10), reader.live()):
+    for slow in (reader.ended(1), reader.ended(1, records=False), reader.journals.in_parts(1, 10), reader.live()):
         next(slow)
     store.set_local_job(1, 0, state=State.KILLED, witness=Witness.USER)
     assert reader.state(1, 0) is State.KILLED
@@ -615,7 +585,7 @@ def test_a_full_disk_changes_nothing_and_is_got_over(ground: Sqlite, store: Stor
         for within in (nullcontext, store.part):
             with pytest.raises(DiskFull, match="disk is full"), store.transaction():
                 publish_at_length(store, within)
-            assert (store.grid_job(1).wish, list(store.details(1))) == ("", [])
+            assert (store.grid_job(1).wish, list(store.publications.details(1))) == ("", [])
     store.set_grid_job(1, wish="cancel")
     assert store.grid_job(1).wish == "cancel"
 
@@ -624,7 +594,7 @@ def publish_at_length(store: Store, within: Callable[[], AbstractContextManager[
     store.set_grid_job(1, wish="cancel")
     with within():
         for n in range(1000):
-            store.publish(1, 0, f"name {n}", "long" * 1000)
+            store.publications.publish(1, 0, f"name {n}", "long" * 1000)
 
 
 def test_a_copy_is_the_store_as_it_is_at_one_moment(
@@ -691,7 +661,7 @@ def test_a_reason_may_hold_a_file_name_that_is_no_text(store: Store) -> None:
     add(store)
     store.set_grid_job(1, reason="/data/\udcff")
     store.note(1, "line", Witness.KEEPER, "/data/\udcff")
-    assert (store.grid_job(1).reason, store.journal(1)[-1].reason) == ("/data/\\udcff",) * 2
+    assert (store.grid_job(1).reason, store.journals.of(1)[-1].reason) == ("/data/\\udcff",) * 2
 
 
 # Times to come

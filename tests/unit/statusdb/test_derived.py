@@ -77,8 +77,8 @@ def test_what_is_derived_follows_every_change(tmp_path, seed):
             send(store, grid, 5)
         for _ in range(40):
             any_change(store, chance, clock)
-        assert store.wrong() == RIGHT
-        assert dict(store.states(1, LocalJobsAsked())) == {each.n: each.state for each in store.local_jobs(1)}
+        assert store.derived.wrong() == RIGHT
+        assert dict(store.seen.states(1, LocalJobsAsked())) == {each.n: each.state for each in store.local_jobs(1)}
 
 
 def test_what_was_undone_changes_nothing(store):
@@ -88,26 +88,26 @@ def test_what_was_undone_changes_nothing(store):
         move(store, 1, State.SUBMITTING, State.RUNNING, 0, 1)
         store.set_attempt(1, 1, 1, host="a", started=store.clock.utc())
         assert 1 / 0
-    assert store.wrong() == RIGHT
-    assert (store.minutes(1), store.hosts(1, 9), store.lately("2000-01-01T00:00Z")) == ([], [], [])
+    assert store.derived.wrong() == RIGHT
+    assert (store.seen.minutes(1), store.seen.hosts(1, 9), store.seen.lately("2000-01-01T00:00Z")) == ([], [], [])
 
 
 def test_states_of_very_many_are_found_in_their_blocks(store):
     add(store, 1, MANY)
     send(store, 1, 1000)
     move(store, 1, State.SUBMITTING, State.FAILED, BLOCK - 1, BLOCK, MANY - 1)
-    assert store.wrong() == RIGHT
+    assert store.derived.wrong() == RIGHT
     failed = LocalJobsAsked(states=(State.FAILED,))
-    assert [each.n for each in store.local_jobs_page(1, failed, 2)] == [BLOCK - 1, BLOCK]
-    assert [each.n for each in store.local_jobs_page(1, failed._replace(after=BLOCK), 2)] == [MANY - 1]
-    assert (store.count_local_jobs(1, failed, 100), store.count_local_jobs(1, failed, 1)) == (3, 2)
+    assert [each.n for each in store.seen.local_jobs_page(1, failed, 2)] == [BLOCK - 1, BLOCK]
+    assert [each.n for each in store.seen.local_jobs_page(1, failed._replace(after=BLOCK), 2)] == [MANY - 1]
+    assert (store.seen.count_local_jobs(1, failed, 100), store.seen.count_local_jobs(1, failed, 1)) == (3, 2)
     around = LocalJobsAsked(numbers=((BLOCK - 2, BLOCK),))
-    assert list(store.states(1, around)) == [
+    assert list(store.seen.states(1, around)) == [
         (BLOCK - 2, State.SUBMITTING),
         (BLOCK - 1, State.FAILED),
         (BLOCK, State.FAILED),
     ]
-    assert [each for each in store.blocks(1, BLOCK) if each[1] is State.FAILED] == [
+    assert [each for each in store.seen.blocks(1, BLOCK) if each[1] is State.FAILED] == [
         (0, State.FAILED, 1),
         (1, State.FAILED, 1),
         (2, State.FAILED, 1),
@@ -117,10 +117,10 @@ def test_states_of_very_many_are_found_in_their_blocks(store):
 def test_local_jobs_have_no_cells_before_their_split_has_ended(store):
     store.add_grid_job(1, "key", "someone", store.clock.utc(), REQUEST)
     store.add_pieces(1, 0, [Piece(), Piece(failure="cannot run")])
-    assert (store.wrong(), list(store.blocks(1, 10))) == (RIGHT, [])
+    assert (store.derived.wrong(), list(store.seen.blocks(1, 10))) == (RIGHT, [])
     store.end_split(1, 2)
-    assert list(store.states(1, LocalJobsAsked())) == [(0, State.WAITING), (1, State.FAILED)]
-    assert store.wrong() == RIGHT
+    assert list(store.seen.states(1, LocalJobsAsked())) == [(0, State.WAITING), (1, State.FAILED)]
+    assert store.derived.wrong() == RIGHT
 
 
 def test_what_a_removed_grid_job_did_still_counts_for_the_site(tmp_path):
@@ -128,10 +128,10 @@ def test_what_a_removed_grid_job_did_still_counts_for_the_site(tmp_path):
     with closing(Store(tmp_path / "status.db", clock, write=True)) as store:
         add(store, 1, 3)
         move(store, 1, State.WAITING, State.FAILED, 0, 1)
-        store.remove(store.grid_job(1))
-        assert store.wrong() == RIGHT
-        assert store.minutes(1) == []
-        assert [each[1:] for each in store.lately("2000-01-01T00:00Z")] == [("failed", 2)]
+        store.removals.remove(store.grid_job(1))
+        assert store.derived.wrong() == RIGHT
+        assert store.seen.minutes(1) == []
+        assert [each[1:] for each in store.seen.lately("2000-01-01T00:00Z")] == [("failed", 2)]
         assert [store.db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("cells", "on_host")] == [
             0,
             0,
@@ -156,7 +156,7 @@ def test_the_pulse_of_the_site_is_kept_by_the_hour_and_then_forgotten(store, mon
     base = minute_of(now)
     store.db.executemany("INSERT INTO pulse VALUES (0, ?, 'failed', 1)", [(base - each,) for each in ago])
     for _ in range(2):  # the second time there is nothing to do
-        store.thin()
+        store.derived.thin()
         found = store.db.execute("SELECT at, count FROM pulse ORDER BY at DESC").fetchall()
         assert [base - at for at, _ in found] == left
     if ago[-1] < 400 * DAY:
@@ -169,17 +169,17 @@ def test_grid_jobs_that_were_removed_long_ago_are_forgotten_once_their_files_are
         for grid in (1, 2, 3):
             add(store, grid, 1)
         for grid in (1, 2):
-            store.remove(store.grid_job(grid))
-        store.files_are_gone(1)
+            store.removals.remove(store.grid_job(grid))
+        store.removals.files_are_gone(1)
         clock.at += 399 * 86_400
-        store.remove(store.grid_job(3))
-        store.files_are_gone(3)
-        store.thin()
-        assert all(store.removed_at(grid) for grid in (1, 2, 3))
+        store.removals.remove(store.grid_job(3))
+        store.removals.files_are_gone(3)
+        store.derived.thin()
+        assert all(store.removals.at(grid) for grid in (1, 2, 3))
         clock.at += 2 * 86_400
-        store.thin()
-        assert (store.removed_at(1), store.removed()) == ("", [(2, "")])
-        assert store.removed_at(3) == "2027-03-06T11:00:00.000Z"
+        store.derived.thin()
+        assert (store.removals.at(1), store.removals.to_finish()) == ("", [(2, "")])
+        assert store.removals.at(3) == "2027-03-06T11:00:00.000Z"
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_80_a_wrong_row_is_found_and_put_right(store, table, harm):
     send(store, 1, 5)
     store.set_attempt(1, 1, 1, host="a", started=store.clock.utc(), verdict="failed")
     move(store, 1, State.SUBMITTING, State.FAILED, 0)
-    store.publish(1, 0, "phase-sim", '<phase name="sim" done="5" total="9" unit="events"/>')
-    before = store.lately("2000-01-01T00:00Z")
+    store.publications.publish(1, 0, "phase-sim", '<phase name="sim" done="5" total="9" unit="events"/>')
+    before = store.seen.lately("2000-01-01T00:00Z")
     store.db.execute(harm)
-    assert store.wrong() == {**RIGHT, table: 1}
-    store.make_anew()
-    assert store.wrong() == RIGHT
-    assert store.lately("2000-01-01T00:00Z") == before
-    assert [(each.done, each.total) for each in store.phases(1)] == [(5, 9)]
+    assert store.derived.wrong() == {**RIGHT, table: 1}
+    store.derived.make_anew()
+    assert store.derived.wrong() == RIGHT
+    assert store.seen.lately("2000-01-01T00:00Z") == before
+    assert [(each.done, each.total) for each in store.publications.phases(1)] == [(5, 9)]
 
 
 def test_80_each_derived_table_is_checked(store):
-    assert {*store.wrong()} == {*DERIVED}
+    assert {*store.derived.wrong()} == {*DERIVED}
 
 
 def test_no_time_is_no_minute():

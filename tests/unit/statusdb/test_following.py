@@ -73,7 +73,7 @@ def test_83_a_follower_that_is_killed_at_random_misses_no_line_and_sees_none_twi
                 following, until, kills = follower(), time.monotonic() + chance.uniform(0.2, 1.5), kills + 1
         end.touch()
         assert following.wait(60) == 0
-        expected = {grid: [line.seq for line in store.journal(grid, last=1 << 40)] for grid in range(1, GRIDS + 1)}
+        expected = {grid: [line.seq for line in store.journals.of(grid, last=1 << 40)] for grid in range(1, GRIDS + 1)}
     found = defaultdict(list)
     for line in seen.read_text().splitlines():
         found[int(line.split()[0])].append(int(line.split()[1]))

@@ -35,7 +35,7 @@ def store(tmp_path):
 
 
 def told(store, since):
-    return [(line.at[14:16], line.grid, line.n, line.now, line.reason) for line in store.requested(since)]
+    return [(line.at[14:16], line.grid, line.n, line.now, line.reason) for line in store.journals.requested(since)]
 
 
 def test_submissions_and_requests_are_found_with_who_asked(store):
@@ -53,9 +53,9 @@ def test_what_was_before_a_time_is_left_out(store, minute):
 
 def test_only_lines_since_then_are_read(store):
     """The search looks at few lines, and the rest is not read."""
-    last = store.journal_end()
-    assert store._first_since("2026-01-31T12:35:00.000Z") > last - 6
-    assert store._first_since("2099") == last + 1
+    last = store.seen.journal_end()
+    assert store.journals._first_since("2026-01-31T12:35:00.000Z") > last - 6
+    assert store.journals._first_since("2099") == last + 1
 
 
 def test_an_empty_journal_has_nothing(tmp_path):

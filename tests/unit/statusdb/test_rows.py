@@ -22,7 +22,7 @@ def test_a_reason_may_tell_a_file_name_that_is_no_text(store: Store) -> None:
     kept = "cannot read /data/\\udcff: no"
     assert store.grid_job(1).reason == kept
     assert store.local_job(1, 0).reason == kept
-    assert [each.reason for each in store.journal(1)][-2:] == [kept, kept]
+    assert [each.reason for each in store.journals.of(1)][-2:] == [kept, kept]
 
 
 def test_rows_are_read_by_the_names_of_their_columns(store: Store) -> None:

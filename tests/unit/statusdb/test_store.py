@@ -108,7 +108,7 @@ def test_the_tally_follows_every_change(store: Store) -> None:
     store.set_local_job(1, 3, state=State.FAILED, witness=Witness.CLAIM)
     assert store.counts(1) == {State.RUNNING: 2, State.WAITING: 1, State.FAILED: 1}
     assert [store.state(1, n) for n in range(4)] == [State.RUNNING, State.RUNNING, State.WAITING, State.FAILED]
-    assert [(line.n, line.was, line.now, line.witness) for line in store.journal(1)][-3:] == [
+    assert [(line.n, line.was, line.now, line.witness) for line in store.journals.of(1)][-3:] == [
         (0, "waiting", "running", "queue"),
         (1, "waiting", "running", "queue"),
         (3, "waiting", "failed", "claim"),
@@ -141,9 +141,9 @@ def test_a_request_is_read_from_the_disk_once(store: Store) -> None:
 def test_what_is_forgotten_leaves_nothing(store: Store) -> None:
     add(store, 1, 3)
     store.note(1, "a line", Witness.USER)
-    store.publish(1, 0, "p", "<p/>")
+    store.publications.publish(1, 0, "p", "<p/>")
     store.intend(1, 1, "mark", store.local_jobs(1))
-    store.remove(store.grid_job(1))
+    store.removals.remove(store.grid_job(1))
     with pytest.raises(UnknownJob):
         store.grid_job(1)
     tables = [name for (name,) in store.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]

@@ -59,7 +59,7 @@ def live_through(world, at: int) -> Failing:
             with suppress(DiskFull):
                 world.go(1, 5.0)
             failing.armed = False
-        raise AssertionError(f"not reached: {world.store.journal(1)[-9:]}")
+        raise AssertionError(f"not reached: {world.store.journals.of(1)[-9:]}")
 
     world.submit(2)
     until(lambda: len(world.batch.tasks) == 2)
@@ -91,7 +91,7 @@ def test_wherever_the_store_fails_once_nothing_is_concluded_from_it(tmp_path, mo
         assert [world.state(1, n) for n in range(2)] == [State.COMPLETED, State.KILLED]
         assert sorted(world.batch.ledger) == [("jim-cafe0001-1-1", 1), ("jim-cafe0001-1-1", 2)]
         assert list((world.site.work / "rejected").iterdir()) == []
-        lines = [(each.n, each.was, each.now, each.reason) for each in world.store.journal(1)]
+        lines = [(each.n, each.was, each.now, each.reason) for each in world.store.journals.of(1)]
         assert not [line for line in lines if "full" in line[3] or "changes nothing" in line[2]]
         told = told or sorted(lines, key=str)
         assert sorted(lines, key=str) == told, f"failed at statement {at}"
@@ -131,7 +131,7 @@ def test_a_wish_that_cannot_be_stored_stays_in_the_inbox_and_is_not_called_impos
             world.go(1)
     assert len(inbox.names(world.site.state)) == 1
     assert not [
-        each for each in world.store.journal(1) if each.now in ("cancel was requested", "cancel changes nothing")
+        each for each in world.store.journals.of(1) if each.now in ("cancel was requested", "cancel changes nothing")
     ]
     world.go(2)
     assert inbox.names(world.site.state) == []

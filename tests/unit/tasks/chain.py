@@ -82,7 +82,9 @@ release = {{ every_seconds = 0 }}
 
     def items_of(self, task: int, p: int) -> set[str]:
         """Return the names of the items of a piece."""
-        return {each.name for each in self.store.items(task, self.store.piece(task, p).record["files"]).values()}
+        return {
+            each.name for each in self.store.pools.items(task, self.store.pieces.one(task, p).record["files"]).values()
+        }
 
     def words(self, key):
         return [value for _, word, value in self.batch._job_lines(self.batch.tasks[key]) if word == "arg"]

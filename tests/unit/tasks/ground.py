@@ -76,9 +76,9 @@ class Ground(World):
             self.check()
 
     def check(self) -> None:
-        wrong = {name: count for name, count in self.store.wrong_in_tasks().items() if count}
+        wrong = {name: count for name, count in self.store.tasks.wrong().items() if count}
         assert not wrong, wrong
-        assert self.may_fault or not any("a fault in JIM" in each.reason for each in self.store.tasks())
+        assert self.may_fault or not any("a fault in JIM" in each.reason for each in self.store.tasks.all())
 
     def begin(self) -> list[tuple[str, int]]:
         """Start all that is in the queue."""
@@ -126,20 +126,20 @@ class Ground(World):
     # What there is to see
 
     def task(self, name: str = "t") -> Task:
-        return self.store.task_named(name)
+        return self.store.tasks.named(name)
 
     def counts(self, what: str, name: str = "t") -> dict[str, int]:
-        return self.store.task_counts(self.task(name).id, what)
+        return self.store.tasks.counts(self.task(name).id, what)
 
     def items(self, name: str = "t") -> dict[str, str]:
-        return {each.name: each.state.value for each in self.store.find_items(self.task(name).id, "*", "", -1)}
+        return {each.name: each.state.value for each in self.store.pools.find_items(self.task(name).id, "*", "", -1)}
 
     def journal(self, name: str = "t") -> list[str]:
-        return [f"{line.what}: {line.reason}" for line in self.store.task_journal(self.task(name).id)]
+        return [f"{line.what}: {line.reason}" for line in self.store.tasks.journal(self.task(name).id)]
 
     def pieces(self, name: str = "t") -> list[str]:
         task = self.task(name)
-        found = (self.store.piece(task.id, p) for p in range(task.next_piece))
+        found = (self.store.pieces.one(task.id, p) for p in range(task.next_piece))
         return [each.state.value for each in found if each]
 
     def done(self) -> Counter[str]:

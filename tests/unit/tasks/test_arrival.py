@@ -61,10 +61,10 @@ class Arrival:
         return {os.path.basename(name): state for name, state in self.ground.items().items()}  # noqa: PTH119
 
     def note(self, name):
-        return self.ground.store.item_named(self.ground.task().id, str(self.place / name)).note
+        return self.ground.store.pools.item_named(self.ground.task().id, str(self.place / name)).note
 
     def waits(self):
-        (source,) = self.ground.store.sources(self.ground.task().id)
+        (source,) = self.ground.store.pools.sources(self.ground.task().id)
         return source.waits
 
     def end(self, seconds=10.0):
@@ -94,7 +94,7 @@ def test_12_a_file_that_grows_is_taken_once_with_its_last_size(ground):
     assert "run1_a.raw" in there.waits()
     there.wait(70)
     assert there.states() == {"run1_a.raw": "acquired"}
-    assert ground.store.item_named(1, path).size == 60
+    assert ground.store.pools.item_named(1, path).size == 60
     there.end()
     assert ground.done() == {path: 1}
 
@@ -157,7 +157,7 @@ def test_17_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
     for _ in range(2):
         ground.restart()
         ground.go(3)
-    group = ground.store.group(ground.task().id, "1")
+    group = ground.store.pools.group(ground.task().id, "1")
     assert group.closed
 
 
@@ -229,7 +229,7 @@ def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
         there.place.mkdir()
     there.wait(3600)
     assert there.states() == {"run1_a.raw": "acquired"}
-    (source,) = ground.store.sources(1)
+    (source,) = ground.store.pools.sources(1)
     assert source.since
     told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
     (away,) = [each for each in told if "cannot be looked at" in each.what]
@@ -243,13 +243,13 @@ def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
     there.wait(1000)
     there.end()
     assert ground.done() == {path: 1}
-    assert not ground.store.sources(1)[0].reason
+    assert not ground.store.pools.sources(1)[0].reason
 
 
 def mounted_again(ground, there):
     """Let a keeper begin that knows the directory under another device number."""
     ground.go(2)
-    ground.store.set_source(1, 0, device=f"1:{there.place.stat().st_ino}")
+    ground.store.pools.set_source(1, 0, device=f"1:{there.place.stat().st_ino}")
 
 
 def device_of(there):
@@ -264,7 +264,7 @@ def test_15_a_file_system_that_is_mounted_again_may_have_another_device_number(g
     mounted_again(ground, there)
     second = there.drop("run1_b.raw")
     there.wait(20)
-    (source,) = ground.store.sources(1)
+    (source,) = ground.store.pools.sources(1)
     assert (source.reason, source.device) == ("", device_of(there))
     there.end()
     assert ground.done() == {first: 1, second: 1}
@@ -279,7 +279,7 @@ def test_15_an_empty_directory_on_another_device_may_be_a_mount_point(ground):
     Path(path).rename(there.place.with_name("away"))
     there.wait(3600)
     assert there.states() == {"run1_a.raw": "acquired"}
-    assert ground.store.sources(1)[0].reason == "it is another directory than before: it may not be mounted"
+    assert ground.store.pools.sources(1)[0].reason == "it is another directory than before: it may not be mounted"
     there.place.with_name("away").rename(path)
     ground.ask("throttle", at_once=5)
     there.wait(1000)
@@ -309,7 +309,7 @@ def test_15_reopen_accepts_another_directory_once_that_was_told(ground):
     )
     ground.ask("reopen")
     ground.go(2)
-    (source,) = ground.store.sources(1)
+    (source,) = ground.store.pools.sources(1)
     assert (source.reason, source.device) == ("", device_of(there))
     there.end()
     assert ground.done() == {first: 1, second: 1}
@@ -322,9 +322,9 @@ def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
     assert ground.counts("items") == {"acquired": 10, "available": 2}
     ground.ask("flush")
     there.wait(10)
-    assert "1 group" in [each.reason for each in ground.store.task_journal(1, last=-1) if each.what == "flush"]
+    assert "1 group" in [each.reason for each in ground.store.tasks.journal(1, last=-1) if each.what == "flush"]
     assert ground.counts("items") == {"acquired": 12}
-    assert [each.closed for each in ground.store.groups(1)] == [""]
+    assert [each.closed for each in ground.store.pools.groups(1)] == [""]
     there.end()
     assert ground.done() == dict.fromkeys(names, 1)
 
@@ -372,7 +372,7 @@ def test_67_a_file_that_changes_while_nobody_looks_is_never_sent_with_its_old_si
     assert ground.pieces() == ["completed", "taken back"]
     there.wait(60)
     assert ground.pieces() == ["completed", "taken back", "sent"]
-    assert ground.store.item_named(ground.task().id, names[1]).size == 6
+    assert ground.store.pools.item_named(ground.task().id, names[1]).size == 6
     there.end()
     assert ground.done() == dict.fromkeys(names, 1)
     assert there.note("run1_1.raw") == ""
@@ -394,7 +394,7 @@ def test_67_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground)
     there.wait(40)
     assert ground.counts("pieces") == {"sent": 3}
     task = ground.task()
-    assert [ground.store.item_named(task.id, each).size for each in late] == [6, 1]
+    assert [ground.store.pools.item_named(task.id, each).size for each in late] == [6, 1]
     there.end()
     assert ground.done() == dict.fromkeys([one, *late], 1)
     assert {there.note(Path(each).name) for each in late} == {""}
@@ -447,7 +447,7 @@ def test_17_what_happens_to_files_after_their_source_was_closed(ground):
     there.wait(40)
     ground.begin()
     assert ground.pieces() == ["sent", "ready", "ready", "ready"]
-    assert all(each.closed for each in ground.store.sources(1))
+    assert all(each.closed for each in ground.store.pools.sources(1))
     Path(names["b"]).unlink()
     there.drop("run1_c.raw", "longer than before")
     names["late"] = there.drop("run1_late.raw")
@@ -465,7 +465,7 @@ def test_17_what_happens_to_files_after_their_source_was_closed(ground):
     ground.ask("reopen")
     ground.until_state(TaskState.FINISHED, seconds=10.0)
     assert ground.done() == dict.fromkeys((names[n] for n in ("a", "c", "d", "late")), 1)
-    assert ground.store.item_named(1, names["c"]).size == len("longer than before")
+    assert ground.store.pools.item_named(1, names["c"]).size == len("longer than before")
 
 
 def test_17_a_file_that_comes_while_a_person_opens_its_source_again_is_in_time(ground):
@@ -489,10 +489,10 @@ def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
     for n in range(20):
         os.utime(path, (n, n))
         there.wait(10)
-    assert [(each.grp, each.closed) for each in ground.store.groups(1)] == []
+    assert [(each.grp, each.closed) for each in ground.store.pools.groups(1)] == []
     assert "run1_a.raw" in there.waits()
     there.wait(100)
-    (group,) = ground.store.groups(1)
+    (group,) = ground.store.pools.groups(1)
     assert group.closed
     assert there.states() == {"run1_a.raw": "acquired"}
     there.end()
@@ -519,7 +519,7 @@ def test_66_it_is_told_which_file_holds_a_group_open_whose_end_was_seen(ground):
     ]
     assert told()[1].endswith(" s, and 7 other files")
     there.wait(100)
-    assert ground.store.group(1, "1").closed
+    assert ground.store.pools.group(1, "1").closed
     there.drop("run1_late.raw")
     there.drop("run0_late.raw")
     there.wait(10)
@@ -541,7 +541,7 @@ def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
     assert (there.states(), ground.pieces()) == ({"run1_a.raw": "gone"}, ["taken back"])
     there.wait(80)
     assert there.states() == {"run1_a.raw": "acquired"}
-    assert ground.store.item_named(1, path).size == len("longer than before")
+    assert ground.store.pools.item_named(1, path).size == len("longer than before")
     ground.ask("throttle", at_once=3)
     there.end()
     assert ground.done() == {path: 1}
@@ -577,7 +577,7 @@ def test_67_a_mended_file_that_is_recovered_is_worked_on_once_it_is_at_rest(grou
         ground.restart()
     there.wait(60)
     assert there.states()["run1_b.raw"] == "acquired"
-    assert ground.store.item_named(ground.task().id, bad).size == len("longer than before")
+    assert ground.store.pools.item_named(ground.task().id, bad).size == len("longer than before")
     ground.until_state(TaskState.FINISHED, seconds=10.0)
     assert (ground.task().outcome, ground.done()) == ("completed", {good: 1, bad: 1})
 
@@ -621,11 +621,11 @@ def test_67_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable
     assert there.states() == {"run1_a.raw": "gone"}, "it has to rest first"
     there.wait(60)
     assert there.states() == {"run1_a.raw": "acquired"}
-    assert ground.store.item_named(1, path).size == len(content)
+    assert ground.store.pools.item_named(1, path).size == len(content)
     ground.ask("throttle", at_once=3)
     there.end()
     assert (ground.done(), there.note("run1_a.raw")) == ({path: 1}, "")
-    sent = [ground.store.local_job(wave.grid, 0).piece.files for wave in ground.store.waves(1)]
+    sent = [ground.store.local_job(wave.grid, 0).piece.files for wave in ground.store.waves.all(1)]
     assert sent == [(path,)], "never the piece with the old size"
 
 

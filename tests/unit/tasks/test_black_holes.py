@@ -76,7 +76,7 @@ def test_38_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid
     assert ground.done() == dict.fromkeys(names, 1)
     assert on.tried["hole0"] <= 6 + 1, "it has one slot"
     assert {
-        each.spent for n in {each.grid for each in ground.store.waves(1)} for each in ground.store.local_jobs(n)
+        each.spent for n in {each.grid for each in ground.store.waves.all(1)} for each in ground.store.local_jobs(n)
     } == {1}
     throttle = read(ground.task().throttle)
     assert (throttle.bad, throttle.allowance) == (0, 40), allowances(ground)

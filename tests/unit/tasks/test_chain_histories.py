@@ -123,9 +123,9 @@ class History:
     def _lost(self, name: str) -> list[str]:
         """Return the promised items of the last task whose pieces were given up in the task before."""
         store, before = self.ground.store, self.ground.task("reco")
-        items = store.find_items(self.ground.task(name).id, "*", "", -1) if name == "merge" else []
+        items = store.pools.find_items(self.ground.task(name).id, "*", "", -1) if name == "merge" else []
         lacking = [each for each in items if each.there < 1 and each.state in ("acquired", "promised")]
-        makers = [(each.name, store.piece(before.id, store.output(each.output).p)) for each in lacking]
+        makers = [(each.name, store.pieces.one(before.id, store.outputs.one(each.output).p)) for each in lacking]
         return [each for each, by in makers if by.state == "failed" and is_given_up(store, before, by)]
 
 
@@ -144,7 +144,7 @@ def given_up(ground: Chain) -> set[int]:
     gen, reco = (ground.task(name).id for name in NAMES[:2])
 
     def of_gen(name: str) -> set[int]:
-        first, count = ground.store.piece(gen, int(name.partition("/")[2])).record["events"]
+        first, count = ground.store.pieces.one(gen, int(name.partition("/")[2])).record["events"]
         return set(range(first, first + count))
 
     dropped = {name: [each for each, state in ground.items(name).items() if state == "dropped"] for name in NAMES[1:]}
@@ -156,11 +156,11 @@ def given_up(ground: Chain) -> set[int]:
 def play(ground: Chain, seed: int) -> None:
     History(ground, seed).run()
     task = ground.task("merge")
-    rows = (each for p in range(task.next_piece) for each in ground.store.outputs_of(task.id, p))
+    rows = (each for p in range(task.next_piece) for each in ground.store.outputs.of_piece(task.id, p))
     files = [Path(each.place) for each in rows if each.state in ("stored", "verified")]
     events = Counter(int(line) for path in files for line in path.read_text().split())
     assert events == Counter(range(1, EVENTS + 1)) - Counter(given_up(ground) - events.keys()), seed
-    if ground.store.task(task.id).spec.outputs[0].store:
+    if ground.store.tasks.one(task.id).spec.outputs[0].store:
         assert {path.parent for path in files} == {ground.stores["merge"]}
         assert len(files) == len(list(ground.stores["merge"].iterdir()))
 

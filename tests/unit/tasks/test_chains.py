@@ -31,7 +31,7 @@ def ground(tmp_path, monkeypatch):
 def test_a_chain_of_three_tasks_does_each_event_once(ground, promises, store):
     ground.chain(promises=promises, store=store)
     ground.finish()
-    last = ground.store.outputs_of(ground.task("merge").id, 0)[0]
+    last = ground.store.outputs.of_piece(ground.task("merge").id, 0)[0]
     assert sorted(map(int, Path(last.place).read_text().split())) == list(range(1, 41))
     assert ground.task("merge").next_piece == 1
     assert [ground.task(name).outcome for name in ("gen", "reco", "merge")] == ["completed"] * 3
@@ -45,7 +45,7 @@ def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files
     assert ground.counts("items", "reco") == {"acquired": 20}
     ground.begin()
     reco = ground.task("reco").id
-    items = ground.store.items(reco, ground.store.piece(reco, 0).record["files"]).values()
+    items = ground.store.pools.items(reco, ground.store.pieces.one(reco, 0).record["files"]).values()
     for each in items:
         key = ("1", int(each.name.partition("/")[2]) + 1)
         ground.batch.finish(*key, files=[("gen.dat", b"1\n")], extra=f"file 2 {ONE} gen.dat\n")
@@ -100,11 +100,11 @@ def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_ret
     ground.batch.finish("1", 2, code=3)
     ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 9, "broken": 1})
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"waiting": 1, "completed": 1})
-    assert ground.store.item_named(ground.task("reco").id, "gen/1").there == -1
+    assert ground.store.pools.item_named(ground.task("reco").id, "gen/1").there == -1
     assert ground.task("gen").state is TaskState.FINISHED
     reco, view = ground.task("reco"), View(ground.site, ground.store, ground.clock)
     p = ground.pieces("reco").index("waiting")
-    told = [(each.what, each.next) for each in task_waits.of_piece(view, reco, ground.store.piece(reco.id, p))]
+    told = [(each.what, each.next) for each in task_waits.of_piece(view, reco, ground.store.pieces.one(reco.id, p))]
     assert told == [
         (
             "it waits for gen/1, promised by piece gen/1, which is failed: exit 3",
@@ -112,7 +112,7 @@ def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_ret
         )
     ]
     ground.ask("retry", "gen")
-    ground.until(lambda: ground.store.item_named(ground.task("reco").id, "gen/1").there == 0)
+    ground.until(lambda: ground.store.pools.item_named(ground.task("reco").id, "gen/1").there == 0)
     ground.finish()
     assert ground.merged() == list(range(1, 21))
     assert ground.counts("output all", "merge") == {"stored": 1}
@@ -127,11 +127,11 @@ def test_25_a_waiting_piece_waits_for_the_three_that_replace_the_failed_one(grou
     ground.ask("recover", "gen", parameters={"events_per_piece": 1})
     ground.until(lambda: ground.task("gen").next_piece == 11)
     reco = ground.task("reco").id
-    piece = ground.store.piece(reco, 0)
-    names = {each.name for each in ground.store.items(reco, piece.record["files"]).values()}
+    piece = ground.store.pieces.one(reco, 0)
+    names = {each.name for each in ground.store.pools.items(reco, piece.record["files"]).values()}
     assert names == {"gen/0", "gen/8", "gen/9", "gen/10", "gen/2", "gen/3"}
     assert (piece.state.value, piece.missing) == ("waiting", 3)
-    assert ground.store.item_named(reco, "gen/1").state.value == "gone"
+    assert ground.store.pools.item_named(reco, "gen/1").state.value == "gone"
     ground.finish()
     assert ground.merged() == list(range(1, 25))
     assert ground.task("reco").next_piece == 2
@@ -144,7 +144,7 @@ def test_27_with_fail_the_piece_fails_and_can_be_recovered(ground):
     ground.begin()
     ground.batch.finish("1", 2, code=3)
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 1)
-    (piece,) = ground.store.failed_pieces(ground.task("reco").id)
+    (piece,) = ground.store.pieces.failed(ground.task("reco").id)
     assert piece.reason == "promise gen/1 is broken: exit 3"
     ground.ask("retry", "gen")
     ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 10})
@@ -161,7 +161,7 @@ def test_28_promises_of_a_cancelled_task_fail_the_pieces_that_wait(ground):
     ground.until(lambda: ground.counts("output gen", "gen").get("stored") == 1)
     ground.ask("cancel", "gen")
     ground.until(lambda: ground.task("reco").state is TaskState.FINISHED, 5.0)
-    reasons = {each.reason for each in ground.store.failed_pieces(ground.task("reco").id)}
+    reasons = {each.reason for each in ground.store.pieces.failed(ground.task("reco").id)}
     told = {reason.partition(" ")[2].partition(" ")[2] for reason in reasons}
     assert told == {"will not be fulfilled: task gen was cancelled"}
     assert ground.task("reco").outcome == "with failures"
@@ -192,7 +192,7 @@ def test_28_what_waits_anew_for_a_removed_task_fails_again(ground, verb):
     reco = ground.task("reco").id
     ground.until(
         lambda: (
-            [(each.p, each.reason) for each in ground.store.failed_pieces(reco)] == [*zip(pieces, reasons, strict=True)]
+            [(each.p, each.reason) for each in ground.store.pieces.failed(reco)] == [*zip(pieces, reasons, strict=True)]
         )
     )
     ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
@@ -229,7 +229,7 @@ def test_28_a_file_that_a_cancelled_task_could_not_store_fails_the_pieces_that_w
     ground.ask("cancel", "gen")
     ground.until(lambda: ground.work() or ground.task("reco").state is TaskState.FINISHED, 20.0)
     assert ground.counts("pieces", "reco") == {"failed": 1, "completed": 1}
-    assert [each.reason for each in ground.store.failed_pieces(ground.task("reco").id)] == [
+    assert [each.reason for each in ground.store.pieces.failed(ground.task("reco").id)] == [
         "promise gen/0 will not be fulfilled: task gen was cancelled"
     ]
     assert ground.counts("output gen", "gen") == {"stored": 9, "broken": 1}
@@ -342,14 +342,14 @@ def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_sta
 
     monkeypatch.setattr(type(ground.site.keep), "seconds", lambda *_, **__: 0.0)
     ground.go(2, 10.0)
-    first = ground.store.grid_job(ground.store.waves(ground.task("gen").id)[0].grid)
+    first = ground.store.grid_job(ground.store.waves.all(ground.task("gen").id)[0].grid)
     assert not is_over(ground.keeper, first)
     ground.ask("remove", "gen")
     why = "gen feeds 'reco', which is not finished; finish or cancel that first"
     assert f"remove changes nothing: {why}" in ground.journal("gen")
     ground.ask("resume", "reco")
     ground.finish()
-    (place,) = (Path(each.place) for each in ground.store.outputs_of(ground.task("merge").id, 0))
+    (place,) = (Path(each.place) for each in ground.store.outputs.of_piece(ground.task("merge").id, 0))
     assert sorted(map(int, place.read_text().split())) == list(range(1, 11))
     ground.go(2, 10.0)
     assert is_over(ground.keeper, first), "nothing reads them any more"
@@ -379,7 +379,7 @@ def test_what_is_no_longer_kept_is_gone_for_a_task_that_comes_later(ground, monk
     ground.create(whole[whole.index('[[task]]\nname = "reco"') :], "more.toml")
     ground.ask("start", "reco", untested=True)
     ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
-    assert ground.counts("items", "reco") == {"gone": len(ground.store.outputs_after(1, "gen", 0, 100))}
+    assert ground.counts("items", "reco") == {"gone": len(ground.store.chains.outputs_after(1, "gen", 0, 100))}
     assert ground.counts("pieces", "reco") == {}
     task = ground.task("reco")
     assert (task.outcome, task.reason) == ("with failures", "the files of 10 items of reco are no longer kept")
@@ -440,11 +440,11 @@ def test_files_that_are_no_longer_kept_are_told_before_a_recovery(ground, monkey
 @pytest.mark.parametrize("verb", ["recover", "retry"])
 def test_what_is_left_of_a_piece_is_made_anew(ground, monkeypatch, verb):
     _forget_upstream(ground, monkeypatch, files=2)
-    (kept,) = ground.store.outputs_of(1, 0)
+    (kept,) = ground.store.outputs.of_piece(1, 0)
     stored = ground.stores["gen"] / "first.dat"
     stored.write_text("1\n2\n")
-    ground.store.is_stored(kept, str(stored))
-    (item,) = (each for each in ground.store.find_items(2, "*", "", -1) if each.output == kept.id)
+    ground.store.outputs.is_stored(kept, str(stored))
+    (item,) = (each for each in ground.store.pools.find_items(2, "*", "", -1) if each.output == kept.id)
     ground.store.db.execute("UPDATE item SET record = ? WHERE id = ?", (f'{{"lfn": "{stored}"}}', item.id))
     ground.ask(verb, "reco")
     ground.until(lambda: ground.counts("pieces", "reco").get("replaced"))
@@ -647,7 +647,7 @@ def ring(*names):
 def test_32_a_cycle_is_refused_and_nothing_is_stored(ground, names):
     with pytest.raises(BadRequest, match=r"source.task: .* -> .*: a task cannot feed itself"):
         ground.create(ring(*names))
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_32_a_cycle_of_two_files_is_refused(ground, tmp_path):
@@ -656,7 +656,7 @@ def test_32_a_cycle_of_two_files_is_refused(ground, tmp_path):
     ground.create(ring("b", "a"), "b.toml")
     with pytest.raises(BadRequest, match=r"source\.task: a -> b -> a: a task cannot feed itself"):
         ground.create(ring("a", "b"), "a.toml")
-    assert [each.name for each in ground.store.tasks()] == ["a", "b"]
+    assert [each.name for each in ground.store.tasks.all()] == ["a", "b"]
 
 
 def test_59_a_store_that_a_task_upstream_watches_is_refused(ground):
@@ -682,12 +682,12 @@ def test_59_tasks_that_watch_one_another_s_stores_are_refused(ground, tmp_path, 
     *good, bad = (watching(f"t{way}", tmp_path / way[0], tmp_path / way[1]) for way in ways.split())
     with pytest.raises(BadRequest, match=r"output.store: .* is watched by a source of task '.*': what it brings"):
         ground.create("".join(good) + bad)
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
     for n, text in enumerate(good):
         ground.create(text, f"{n}.toml")
     with pytest.raises(BadRequest, match=f"output.store: {tmp_path}/a is watched by a source of task 'tab': what it"):
         ground.create(bad, "last.toml")
-    assert len(ground.store.tasks()) == len(good)
+    assert len(ground.store.tasks.all()) == len(good)
 
 
 @pytest.mark.parametrize(
@@ -706,7 +706,7 @@ def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
     assert old in text
     with pytest.raises(BadRequest, match=why.replace("?", "\\?")):
         ground.create(text.replace(old, new, 1))
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_56_a_source_that_closes_while_jobs_run_ends_the_chain_only_with_the_last_short_piece(ground, tmp_path):
@@ -861,11 +861,11 @@ def test_55_a_cancelled_task_keeps_what_is_stored_and_those_that_it_feeds_are_to
     reco = ground.task("reco").id
     assert all(
         each.reason.endswith(" will not be fulfilled: task gen was cancelled")
-        for each in ground.store.failed_pieces(reco)
+        for each in ground.store.pieces.failed(reco)
     )
     assert ground.counts("pieces", "reco") == {"failed": 2}
     ground.ask("remove", "gen")
-    assert [each.name for each in ground.store.tasks()] == ["reco", "merge"]
+    assert [each.name for each in ground.store.tasks.all()] == ["reco", "merge"]
     assert {path.name: path.read_text() for path in ground.stores["gen"].iterdir()} == stored
     assert [*stored.values()] == ["1\n2\n"]
 
@@ -961,4 +961,4 @@ def test_a_task_is_not_removed_while_another_waits_for_what_only_its_files_can_m
     ground.finish()
     assert ground.merged() == list(range(1, 21))
     ground.ask("remove", "gen")
-    assert [each.name for each in ground.store.tasks()] == ["reco", "merge"]
+    assert [each.name for each in ground.store.tasks.all()] == ["reco", "merge"]

@@ -92,7 +92,7 @@ def test_29_a_file_with_more_events_than_promised_fails_its_piece(ground):
     ground.told = {1: 9}
     ground.begins(per_job=3)
     ground.until(lambda: ground.work() or ground.counts("pieces", "gen") == {"completed": 1, "failed": 1})
-    (piece,) = ground.store.failed_pieces(ground.task("gen").id)
+    (piece,) = ground.store.pieces.failed(ground.task("gen").id)
     assert piece.reason == "promised at most 4 events a file, gen.dat has 9"
     ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
     assert ground.task("gen").outcome == "with failures"

@@ -107,6 +107,8 @@ def test_outputs_that_stay_in_the_work_directory_are_read_where_they_are(chain):
     chain.until(lambda: chain.work() or chain.task("merge").state is TaskState.FINISHED, 2.0, 600)
     given = [name for task, name, *_ in chain.diary if task == "merge" for name in name.split(",")]
     assert sorted(int(n) for name in given for n in Path(name).read_text().split()) == list(range(1, 9))
-    outputs = [each for task in chain.store.tasks() for each in chain.store.outputs_after(task.id, "gen", 0, 100)]
+    outputs = [
+        each for task in chain.store.tasks.all() for each in chain.store.chains.outputs_after(task.id, "gen", 0, 100)
+    ]
     assert not any(each.place.startswith(f"{before}/") for each in outputs)
     assert len(outputs) == 4

@@ -84,7 +84,7 @@ def test_what_fails_is_told_and_tried_again(ground, tmp_path):
     failed_once(ground, tmp_path)
     assert ground.task().outcome == "with failures"
     assert ground.items() == {"a": "completed", "b": "failed", "c": "completed"}
-    assert [(each.p, each.reason) for each in ground.store.failed_pieces(1)] == [(1, "exit 3")]
+    assert [(each.p, each.reason) for each in ground.store.pieces.failed(1)] == [(1, "exit 3")]
     ground.wish("retry", "1")
     ground.until(lambda: ground.task().state is TaskState.RUNNING)
     ground.until_state(TaskState.FINISHED)
@@ -107,7 +107,7 @@ def test_a_grid_job_that_fails_as_a_whole_fails_its_pieces(ground, tmp_path, mon
         """
     )
     ground.until(lambda: ground.task().state is TaskState.FINISHED)
-    (piece,) = ground.store.failed_pieces(1)
+    (piece,) = ground.store.pieces.failed(1)
     assert piece.reason == "cannot be split: ValueError: no such thing"
 
 
@@ -317,11 +317,11 @@ def test_turns_of_many_tasks_are_shared_out_among_rounds(ground, tmp_path, monke
 
     monkeypatch.setattr(tasks, "_turn", slow)
     for n in range(1, 5):
-        ground.store.note_task(n, "something")
+        ground.store.tasks.note(n, "something")
     assert tasks.rest(ground.keeper) == 0.2
     ground.rounds.round()
     assert (turns, tasks.rest(ground.keeper)) == ([1, 2], 0.0)
-    ground.store.note_task(1, "something")
+    ground.store.tasks.note(1, "something")
     ground.rounds.round()
     assert turns == [1, 2, 3, 4], "those that have waited come first"
     ground.rounds.round()

@@ -32,7 +32,7 @@ def place(ground):
 
 
 def reasons(ground):
-    return [each.reason for each in ground.store.failed_pieces(ground.task().id)]
+    return [each.reason for each in ground.store.pieces.failed(ground.task().id)]
 
 
 def test_odd_names_reach_the_payload_as_they_are(ground, place):
@@ -80,7 +80,7 @@ def test_a_file_that_closes_is_no_item_whatever_it_holds(ground, place, content)
     ground.start(WATCHES)
     (place / "END.none").write_text(content)
     ground.go(4, 5.0)
-    assert [each.waits for each in ground.store.sources(ground.task().id)] == [""]
+    assert [each.waits for each in ground.store.pools.sources(ground.task().id)] == [""]
     (place / "END.all").write_text(content)
     ground.until_state(TaskState.FINISHED, seconds=5.0)
     assert ground.items() == {str(place / "a"): "completed"}
@@ -91,7 +91,7 @@ def test_names_with_line_ends_in_lists_prove_nothing(ground):
     lines.write_text("/d/a\n" + json.dumps({"lfn": "/d/b\n"}) + "\nclosed\n")
     ground.start(WATCHES.split("source =")[0] + f'source = [ {{ list = "{lines}", every_seconds = 5 }} ]\n')
     ground.go(5, 5.0)
-    (source,) = ground.store.sources(ground.task().id)
+    (source,) = ground.store.pools.sources(ground.task().id)
     assert (ground.items(), source.closed) == ({}, "")
     assert source.reason
 
@@ -108,7 +108,7 @@ def test_names_that_cannot_be_printed_are_told_also_once_the_task_is_finished(gr
         (place / os.fsdecode(name)).write_text("x")
     ground.start(WATCHES)
     (place / "END.all").touch()
-    ground.until(lambda: ground.store.sources(ground.task().id)[0].closed, 5.0)
+    ground.until(lambda: ground.store.pools.sources(ground.task().id)[0].closed, 5.0)
     soon = explained(ground)
     ground.until_state(TaskState.FINISHED, seconds=5.0)
     more = ", and 7 other files like it" if many == 8 else ""
@@ -167,7 +167,7 @@ def test_names_that_take_too_much_of_a_request_fail_their_pieces_alone(ground):
     task = ground.task()
     too_large = "failed on creation: it takes more than 3,500,000 bytes in a request"
     too_long = "failed on creation: arguments: the text has {} characters; the limit is 32,768 bytes"
-    told = [ground.store.piece(task.id, p).reason for p in range(5)]
+    told = [ground.store.pieces.one(task.id, p).reason for p in range(5)]
     assert told == ["", too_large, too_long.format("3,000,000"), too_large, too_large]
     assert ground.done()["good"] == 1
 

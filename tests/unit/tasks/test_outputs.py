@@ -61,14 +61,14 @@ def test_outputs_are_stored_under_their_names(ground, store):
     ground.until_state(TaskState.FINISHED)
     assert stored(store) == STORED
     assert ground.counts("output gen") == {"stored": 6}
-    (output,) = ground.store.outputs_of(1, 3)
+    (output,) = ground.store.outputs.of_piece(1, 3)
     assert (output.name, output.place, output.bytes) == ("7.dat", str(store / "t-0000003-7.dat"), 7)
 
 
 def test_without_a_store_outputs_stay_in_the_work_directory(ground, store):
     ground.start(text(store).replace(f', store = "{store}"', ""))
     ground.until_state(TaskState.FINISHED)
-    places = [ground.store.outputs_of(1, p)[0].place for p in range(6)]
+    places = [ground.store.outputs.of_piece(1, p)[0].place for p in range(6)]
     assert [Path(each).read_text() for each in places] == list(STORED.values())
     assert ground.counts("output gen") == {"verified": 6}
 
@@ -97,7 +97,7 @@ def test_an_output_tells_the_fix_that_its_attempt_was_sent_with(ground, store):
     ground.until(lambda: len(ground.batch.tasks) == 6)
     ground.begin()
     ground.until_state(TaskState.FINISHED)
-    assert [ground.store.outputs_of(1, p)[0].fix for p in range(4)] == [0, 0, 2, 1]
+    assert [ground.store.outputs.of_piece(1, p)[0].fix for p in range(4)] == [0, 0, 2, 1]
 
 
 @pytest.mark.parametrize(("each", "brought"), [(1, 0), (1, 2), (3, 2)])
@@ -106,7 +106,7 @@ def test_29_too_few_or_too_many_files_fail_the_piece(ground, store, each, brough
     ground.start(text(store, f", each = {each}", many=4))
     ground.until_state(TaskState.FINISHED)
     assert ground.task().outcome == "with failures"
-    reasons = {each.reason for each in ground.store.failed_pieces(1)}
+    reasons = {each.reason for each in ground.store.pieces.failed(1)}
     assert reasons == {f"promised {each} *.dat, brought {brought}"}
     assert ground.counts("output gen") == {"broken": 2 * each}
     assert stored(store) == {}
@@ -155,7 +155,7 @@ def test_a_file_tells_about_an_output(ground, store):
     ground.brings = lambda words: {"1.dat": b"x", "1.dat.json": json.dumps(about).encode()}
     ground.start(text(store, ', about = ".json"', many=4))
     ground.until_state(TaskState.FINISHED)
-    assert ground.store.outputs_of(1, 0)[0].record == {"events": 2, "runs": {"7": [1, 2]}}
+    assert ground.store.outputs.of_piece(1, 0)[0].record == {"events": 2, "runs": {"7": [1, 2]}}
     assert sorted(stored(store)) == ["t-0000000-1.dat", "t-0000001-1.dat"]
 
 
@@ -171,7 +171,7 @@ def test_a_file_about_an_output_that_makes_no_sense_fails_the_piece(ground, stor
     ground.brings = lambda _: files
     ground.start(text(store, ', about = ".json"', many=4))
     ground.until_state(TaskState.FINISHED)
-    assert all(each.reason.startswith(why) for each in ground.store.failed_pieces(1))
+    assert all(each.reason.startswith(why) for each in ground.store.pieces.failed(1))
     assert ground.counts("output gen") == {"broken": 2}
     assert stored(store) == {}
 
@@ -180,7 +180,7 @@ def test_another_file_of_that_name_is_never_replaced(ground, store):
     (store / "t-0000001-3.dat").write_text("another's")
     ground.start(text(store))
     ground.until(lambda: ground.work() or ground.counts("output gen").get("stored") == 5)
-    (trouble,) = ground.store.outputs_in_trouble(1, 9)
+    (trouble,) = ground.store.outputs.in_trouble(1, 9)
     assert trouble.reason == f"{store}/t-0000001-3.dat is there with other content"
     assert ground.task().state is TaskState.RUNNING
     assert stored(store)["t-0000001-3.dat"] == "another's"
@@ -231,8 +231,8 @@ def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
     ground.start(text(store))
     with monkeypatch.context() as patch:
         patch.setattr(storing.os, "link", full)
-        ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 6)
-        reasons = {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
+        ground.until(lambda: ground.work() or len(ground.store.outputs.in_trouble(1, 9)) == 6)
+        reasons = {each.reason for each in ground.store.outputs.in_trouble(1, 9)}
         assert reasons == {f"{store}: No space left on device"}
         told = [each.what for each in task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())]
         assert f"output gen of piece t/0 is not stored: {store}: No space left on device" in told
@@ -254,10 +254,10 @@ def test_a_store_that_is_away_is_named_and_so_is_a_file_that_was_changed(ground,
     ground.start(text(store, many=4))
     ground.until(lambda: len(ground.batch.tasks) == 2)
     store.rename(store.with_name("elsewhere"))
-    ground.until(lambda: ground.work() or len(ground.store.outputs_in_trouble(1, 9)) == 2)
-    assert {each.reason for each in ground.store.outputs_in_trouble(1, 9)} == {f"{store}: No such file or directory"}
+    ground.until(lambda: ground.work() or len(ground.store.outputs.in_trouble(1, 9)) == 2)
+    assert {each.reason for each in ground.store.outputs.in_trouble(1, 9)} == {f"{store}: No such file or directory"}
     store.with_name("elsewhere").rename(store)
-    left = [Path(ground.store.outputs_of(1, p)[0].place) for p in range(2)]
+    left = [Path(ground.store.outputs.of_piece(1, p)[0].place) for p in range(2)]
     left[0].write_text("changed\n")
     left[1].write_text("1 to 9\n")
     ground.until(lambda: ground.work() or _told(ground) != {f"{store}: No such file or directory"})
@@ -280,7 +280,7 @@ def test_another_directory_in_place_of_a_store_is_never_filled(ground, store, re
     store.mkdir()
     if restarts:
         ground.restart()
-    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    ground.until(lambda: ground.work() or ground.store.outputs.in_trouble(1, 9))
     why = f"store {store} is another directory than before: it may not be mounted"
     assert _told(ground) == {why}
     told = task_waits.waits(View(ground.site, ground.store, ground.clock), ground.task())
@@ -304,7 +304,7 @@ def test_a_store_that_is_mounted_again_may_have_another_device_number(ground, st
     ground.store.set_fact("store 1 gen", f"1:{store.stat().st_ino}")
     if is_empty:
         (store / "t-0000000-1.dat").rename(store.with_name("away"))
-        ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+        ground.until(lambda: ground.work() or ground.store.outputs.in_trouble(1, 9))
         assert stored(store) == {}
         store.with_name("away").rename(store / "t-0000000-1.dat")
     ground.until_state(TaskState.FINISHED, seconds=100.0)
@@ -318,7 +318,7 @@ def test_resume_lets_a_running_task_store_into_another_directory(ground, store):
     assert ground.journal()[-1] == "resume changes nothing: t is running"
     store.rename(store.with_name("old"))
     store.mkdir()
-    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    ground.until(lambda: ground.work() or ground.store.outputs.in_trouble(1, 9))
     before = ground.task().throttle
     ground.ask("resume")
     assert ground.task().throttle == before
@@ -330,7 +330,7 @@ def test_resume_of_a_paused_task_accepts_no_other_directory(ground, store):
     half_stored(ground, store)
     store.rename(store.with_name("mounted"))
     store.mkdir()
-    ground.until(lambda: ground.work() or ground.store.outputs_in_trouble(1, 9))
+    ground.until(lambda: ground.work() or ground.store.outputs.in_trouble(1, 9))
     ground.ask("pause")
     ground.ask("resume")  # as `jim task resume --all` does after the machine was off
     ground.go(5, 100.0)
@@ -346,7 +346,7 @@ def test_what_is_known_of_a_store_goes_with_its_task(ground, store):
 
 
 def _told(ground):
-    return {each.reason for each in ground.store.outputs_in_trouble(1, 9)}
+    return {each.reason for each in ground.store.outputs.in_trouble(1, 9)}
 
 
 def test_48_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
@@ -385,7 +385,7 @@ def test_a_cancelled_task_keeps_what_is_stored_and_waits_for_no_store(ground, st
 
 def test_a_cancel_waits_for_no_late_try_of_a_store(ground, store):
     bring_what_cannot_be_stored(ground, store)
-    ground.until(lambda: any(each.tries > 6 for each in ground.store.outputs_in_trouble(ground.task().id, 9)), 60.0)
+    ground.until(lambda: any(each.tries > 6 for each in ground.store.outputs.in_trouble(ground.task().id, 9)), 60.0)
     ground.ask("cancel")
     began = ground.clock.steady()
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=5.0)
@@ -432,7 +432,7 @@ def test_59_what_is_wrong_in_an_output_is_told(ground, words, why):
         """
     with pytest.raises(BadRequest, match=why.replace("(", "\\(")):
         ground.create(wrong)
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_no_output_is_stored_under_a_hidden_name(ground, store, tmp_path):
@@ -446,9 +446,9 @@ def test_no_output_is_stored_under_a_hidden_name(ground, store, tmp_path):
         split = {{ splitter = "FileBased", parameters = {{ files_per_job = 1 }} }}
         output = [ {{ name = "gen", files = "*.dat", store = "{store}", as = "$Group.$Piece" }} ]
         """)
-    ground.until(lambda: bool(ground.work()) or bool(ground.store.outputs_in_trouble(1, -1)), 60.0)
+    ground.until(lambda: bool(ground.work()) or bool(ground.store.outputs.in_trouble(1, -1)), 60.0)
     ground.go(3, 60.0)
-    (waits,) = ground.store.outputs_in_trouble(ground.task().id, -1)
+    (waits,) = ground.store.outputs.in_trouble(ground.task().id, -1)
     assert waits.reason == f"its name in the store, '.{waits.p:07}', would be hidden"
     assert sorted(stored(store)) == [f"7.{1 - waits.p:07}"]
 

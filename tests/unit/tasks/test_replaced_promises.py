@@ -70,9 +70,9 @@ def ends(ground):
 def given_to(ground):
     """Return the items of the pieces of the second task that are not over."""
     reco = ground.task("reco")
-    rows = (ground.store.piece(reco.id, p) for p in range(reco.next_piece))
+    rows = (ground.store.pieces.one(reco.id, p) for p in range(reco.next_piece))
     held = [each for each in rows if each.state.value in ("waiting", "failed")]
-    return [[ground.store.items(reco.id, [n])[n].name for n in each.record["files"]] for each in held]
+    return [[ground.store.pools.items(reco.id, [n])[n].name for n in each.record["files"]] for each in held]
 
 
 @pytest.mark.parametrize("broken", ["wait", "fail"])

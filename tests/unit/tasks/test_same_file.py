@@ -48,7 +48,7 @@ def worked_on(chain):
 def in_pieces(chain):
     """Count in how many pieces each item is that are not replaced or taken back."""
     task = chain.task("twice")
-    pieces = [chain.store.piece(task.id, p) for p in range(task.next_piece)]
+    pieces = [chain.store.pieces.one(task.id, p) for p in range(task.next_piece)]
     live = [each for each in pieces if each.state is PieceState.COMPLETED]
     return Counter(number for each in live for number in each.record["files"])
 

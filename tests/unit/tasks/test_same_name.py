@@ -57,7 +57,7 @@ def test_what_a_worker_finds_for_a_removed_task_is_no_item(ground):
     text = f'[[task]]\nname = "t"\n{EVENTS}\nsource = [ {{ events = 4 }} ]\n'
     ground.create(text)
     task = ground.task()
-    (source,) = ground.store.sources(task.id)
+    (source,) = ground.store.pools.sources(task.id)
     ground.ask("remove")
     ground.create(text)
     _found(ground.keeper, task, source, Found(new=[NewItem("/other", "")]), Looking())

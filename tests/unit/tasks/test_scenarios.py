@@ -77,7 +77,7 @@ def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground,
         ground.go(2, 1.0)
     task = ground.task()
     assert task.next_piece == 100
-    parts = [ground.store.parts_of(task.id, p) for p in range(task.next_piece)]
+    parts = [ground.store.pieces.parts_of(task.id, p) for p in range(task.next_piece)]
     assert [(each.first_event, each.last_event) for (each,) in parts] == [(n, n + 1) for n in range(1, 201, 2)]
 
 
@@ -103,10 +103,10 @@ def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, a
         with pytest.raises(Killed):
             ground.go(3)
     ground.restart()
-    (wave,) = ground.store.waves(1)
+    (wave,) = ground.store.waves.all(1)
     assert wave.state is WaveState.INTENDED
     ground.until_state(TaskState.FINISHED)
-    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves(1)[0].grid]
+    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves.all(1)[0].grid]
     assert whole(ground.ranges(), 1, 4)
 
 
@@ -186,7 +186,7 @@ def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr("jim.tasks.pieces.handing_in.inbox.deposit", full)
         ground.ask("start", untested=True)
-        ground.until(lambda: ground.store.waves(1))
+        ground.until(lambda: ground.store.waves.all(1))
         ground.go(20, 5.0)
         view = View(ground.site, ground.store, ground.clock)
         assert "wave 1 is to be handed in: /state/inbox: No space left on device" in waits_of(view, ground.task())
@@ -195,7 +195,7 @@ def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch
         assert (ground.task().state, ground.counts("pieces")) == (TaskState.RUNNING, {"sent": 4})
     ground.until_state(TaskState.FINISHED, seconds=20.0)
     assert whole(ground.ranges(), 1, 8)
-    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves(1)[0].grid]
+    assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves.all(1)[0].grid]
 
 
 def test_11_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
@@ -231,7 +231,7 @@ def test_16_twelve_files_wait_to_be_ten_or_no_longer_than_said(ground, tmp_path,
         ground.ask("flush")
     ground.go(3)
     assert len(ground.pieces()) == 2
-    assert [each.closed for each in ground.store.groups(1)] == [""]
+    assert [each.closed for each in ground.store.pools.groups(1)] == [""]
     a_list(tmp_path, *names)
     ground.until_state(TaskState.FINISHED)
     assert ground.done() == dict.fromkeys(names, 1)
@@ -608,7 +608,7 @@ def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
     asked = {(each.grid, each.k): each.asked.get("memory_mb") for each in ground.store.submissions(*SubmissionState)}
     assert asked.pop((1, 1)) is None
     assert set(asked.values()) == {4000}
-    assert {each.fix for each in ground.store.waves(1)} == {1}
+    assert {each.fix for each in ground.store.waves.all(1)} == {1}
 
 
 def test_46_a_fix_before_the_start_is_to_be_tested(ground):
@@ -636,7 +636,7 @@ def test_46_what_was_tested_with_a_fix_is_to_be_tested_without_it(ground):
     ground.ask("test")
     ground.until_state(TaskState.READY)
     ground.create(events(4, 2).replace('name = "t"', 'name = "t"\nsummary = "in other words"'))
-    assert (ground.task().state, ground.store.fixes(ground.task().id)) == (TaskState.CONFIGURED, {})
+    assert (ground.task().state, ground.store.tasks.fixes(ground.task().id)) == (TaskState.CONFIGURED, {})
 
 
 def test_46_a_fix_during_a_test_is_to_be_tested(ground):
@@ -734,7 +734,7 @@ def test_a_retry_of_pieces_whose_grid_job_is_no_longer_kept_makes_new_ones(groun
     told = effect(View(ground.site, ground.store), TaskVerb.RETRY, ground.task(), {"reason": "exit 3"}).words
     new = "new pieces do the work of 1 whose grid jobs are no longer kept"
     assert told == f"1 of 2 failed pieces is tried again: t/1; {new}"
-    piece = ground.store.piece(1, 1)
+    piece = ground.store.pieces.one(1, 1)
     (wait,) = task_waits.of_piece(View(ground.site, ground.store), ground.task(), piece)
     assert wait.next == "`jim task recover t` makes new pieces of all that has failed"
     ground.ask("retry", reason="exit 3", most=1)
@@ -799,7 +799,7 @@ def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
     assert why in ground.task().reason
     assert ground.counts("items") == {"available": 1}
     assert ground.counts("pieces") == {}
-    assert [each.t for each in ground.store.waves(1)] == [1, 1]
+    assert [each.t for each in ground.store.waves.all(1)] == [1, 1]
 
 
 @pytest.mark.parametrize("verb", ["recover", "retry"])
@@ -843,7 +843,7 @@ def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_p
     assert ground.counts("pieces") == {"completed": 1, "ready": 49}
     assert ground.counts("items") == {"completed": 1, "acquired": 49}
     assert (ground.task().throttle["ended"], ground.task().throttle["failed"]) == (1, 0), "what it ends is no failure"
-    (wave,) = ground.store.waves(1)
+    (wave,) = ground.store.waves.all(1)
     assert ground.store.counts(wave.grid) == {State.COMPLETED: 1, State.FAILED_FROZEN: 19}
     ground.wish("retry", str(wave.grid))
     ground.go(5, 5.0)
@@ -887,9 +887,9 @@ def test_55_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path)
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=10.0)
     assert not any(task.state in (State.RUNNING, State.SUBMITTED) for task in ground.batch.tasks.values())
     assert "completed" in ground.counts("pieces")
-    assert {each.reason for each in ground.store.failed_pieces(1)} == {"cancelled by somebody"}
+    assert {each.reason for each in ground.store.pieces.failed(1)} == {"cancelled by somebody"}
     ground.ask("remove")
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, tmp_path):
@@ -918,7 +918,7 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
 
     with pytest.raises(AssertionError, match="not within 15 rounds"):
         ground.until(all_but_stragglers, rounds=15)
-    waves = ground.store.live_waves(1)
+    waves = ground.store.waves.live(1)
     assert len(waves) <= 3 + sum(each.size >= 20 for each in waves)
     ground.until_state(TaskState.FINISHED)
     assert whole(ground.ranges(), 1, 150)
@@ -928,20 +928,20 @@ def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(grou
     monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
     monkeypatch.setattr("jim.reading.tasks.releases.MOST_WAVES", 3)
     ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
-    ground.store.set_task(1, throttle={**ground.task().throttle, "at_once": 2})
+    ground.store.tasks.change(1, throttle={**ground.task().throttle, "at_once": 2})
 
     def more():
-        ground.store.set_task(
+        ground.store.tasks.change(
             1, throttle={**ground.task().throttle, "at_once": 2 + ground.counts("pieces")["sent"], "a": 30}
         )
-        return len(ground.store.live_waves(1)) == 3
+        return len(ground.store.waves.live(1)) == 3
 
     ground.until(lambda: ground.batch.tasks)
     ground.until(more)
     ground.go(20, 5.0)
     more()
     ground.go(5, 5.0)
-    assert len(ground.store.live_waves(1)) == 3
+    assert len(ground.store.waves.live(1)) == 3
     view = View(ground.site, ground.store, ground.clock)
     told = [each.what for each in task_waits.waits(view, ground.task())]
     assert "3 of its waves have not ended" in " ".join(told)
@@ -949,7 +949,7 @@ def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(grou
     ground.batch.finish("1", 1)
     ground.batch.start("1", 2)
     ground.batch.finish("1", 2)
-    ground.until(lambda: len(ground.store.waves(1)) == 4, seconds=5.0)
+    ground.until(lambda: len(ground.store.waves.all(1)) == 4, seconds=5.0)
 
 
 def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):
@@ -1143,7 +1143,7 @@ def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
     assert str(error.value).startswith(words)
     inbox.wish(ground.site.state, verb, target, **more)
     ground.go(3)
-    (line,) = [line.reason for line in ground.store.journal(1) if line.now == f"{verb} changes nothing"]
+    (line,) = [line.reason for line in ground.store.journals.of(1) if line.now == f"{verb} changes nothing"]
     assert line.startswith(words)
     assert list((ground.site.state / "inbox").iterdir()) == []
     assert ground.pieces() == ["completed", "failed", "sent"]
@@ -1153,7 +1153,7 @@ def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
     on_wave(ground, tmp_path)
     inbox.wish(ground.site.state, "cancel", "1.2", by="alice, by the command line")
     ground.until(lambda: ground.counts("pieces").get("failed") == 2, seconds=10.0)
-    assert [each.reason for each in ground.store.failed_pieces(1)] == ["exit 3", "cancelled by alice"]
+    assert [each.reason for each in ground.store.pieces.failed(1)] == ["exit 3", "cancelled by alice"]
     ground.go(30, 20.0)
     assert ground.task().state is TaskState.FINISHED
     inbox.wish(ground.site.state, "retry", "1.1-2", by="alice, by the command line")
@@ -1203,7 +1203,7 @@ def test_70_what_a_person_cancels_counts_in_no_throttle_and_is_not_tried_again(g
     before = ground.task().throttle
     inbox.wish(ground.site.state, "cancel", "1", by="alice, by the command line")
     ground.until(lambda: ground.counts("pieces").get("failed") == 5, seconds=2.0)
-    assert {each.reason for each in ground.store.failed_pieces(1)} == {"cancelled by alice"}
+    assert {each.reason for each in ground.store.pieces.failed(1)} == {"cancelled by alice"}
     assert ground.task().throttle == before
     ground.until_state(TaskState.FINISHED)
     assert ground.counts("pieces") == {"completed": 35, "failed": 5}
@@ -1249,7 +1249,7 @@ def test_a_test_of_a_task_that_runs_ends_with_the_task_if_that_is_cancelled(grou
     ground.ask("test", pieces=2)
     ground.ask("cancel")
     ground.until_state(TaskState.CANCELLED)
-    assert not ground.store.live_waves(1)
+    assert not ground.store.waves.live(1)
     assert ground.ranges() == [], "and nothing of it goes on"
 
 

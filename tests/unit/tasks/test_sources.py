@@ -58,7 +58,7 @@ def wait(ground, seconds=10):
 
 
 def source(ground):
-    (found,) = ground.store.sources(ground.task().id)
+    (found,) = ground.store.pools.sources(ground.task().id)
     return found
 
 
@@ -69,7 +69,7 @@ def test_19_a_catalogue_that_is_away_when_a_task_is_created_is_told(ground):
     (ground.place / "catalogue/datasets/raw.json").write_text("{")
     with pytest.raises(BadRequest, match=r"source\.dataset: the catalogue cannot be asked: JIM cannot read "):
         ground.create(TEXT % (SH, 'dataset = "raw"', 1))
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
     dataset(ground, "/d/1")
     with pytest.raises(BadRequest, match=r"source\.dataset: there is no dataset 'ra' in the .*; did you mean 'raw'\?"):
         ground.create(TEXT % (SH, 'dataset = "ra"', 1))
@@ -149,7 +149,7 @@ def test_a_dataset_without_the_word_open_is_closed(ground):
     (ground.place / "catalogue/datasets/raw.toml").write_text('files = [ { lfn = "/d/1", runs = { 7 = [1, 2] } } ]\n')
     ground.start(TEXT % (SH, 'dataset = "raw"', 5))
     ground.until_state(TaskState.FINISHED)
-    (item,) = ground.store.find_items(1, "*", "", -1)
+    (item,) = ground.store.pools.find_items(1, "*", "", -1)
     assert (item.name, item.record) == ("/d/1", {"runs": {"7": [1, 2]}})
     assert ground.done() == {"/d/1": 1}
 
@@ -264,13 +264,13 @@ def test_a_look_that_shows_nothing_new_gives_no_turn_and_is_told_of_later(ground
     ground.until(lambda: ground.counts("pieces").get("ready") or ground.batch.tasks)
     ground.work()
     ground.go(40, 2.0)
-    before, turns = ground.store.sources(1)[0].looked, []
+    before, turns = ground.store.pools.sources(1)[0].looked, []
     move = ground.move(Tasks)
     turn = move._turn
     monkeypatch.setattr(move, "_turn", lambda keeper, number: (turns.append(number), turn(keeper, number))[1])
     ground.go(60, 5.0)
     assert 28 <= len(turns) <= 33, "300 s, a look each 10 s"
-    assert ground.store.sources(1)[0].looked > before
+    assert ground.store.pools.sources(1)[0].looked > before
     with file.open("a") as lines:
         lines.write("/data/2\nclosed\n")
     ground.until_state(TaskState.FINISHED)

@@ -78,7 +78,7 @@ def test_what_is_kept_nowhere_else_is_made_again_and_counts_once(ground):
     assert ground.counts("pieces") == {"completed": 1, "sent": 1}
     ground.until_state(TaskState.FINISHED)
     assert ground.task().outcome == "completed"
-    assert [Path(ground.store.outputs_of(1, p)[0].place).read_text() for p in range(2)] == list(STORED.values())
+    assert [Path(ground.store.outputs.of_piece(1, p)[0].place).read_text() for p in range(2)] == list(STORED.values())
     assert ground.counts("output gen") == {"verified": 2}
     assert sorted(ground.diary) == [("1", "2"), ("1", "2"), ("3", "4")]
 

@@ -65,11 +65,11 @@ def test_steps_before_the_split_see_each_wave_and_those_after_it_each_piece(made
     ground.start(FILES.format(list=a_list(tmp_path, "/a", "/b", "/bad")))
     ground.until_state(TaskState.FINISHED)
     assert sorted(ground.diary) == [("/a", "--late", "/a"), ("/b", "--late", "/b")]
-    (wave,) = ground.store.waves(1)
+    (wave,) = ground.store.waves.all(1)
     request = ground.store.grid_job(wave.grid).request
     assert (request["queue"], request["environment"]) == ("of-3", {"SPLITTER": "FileBased"})
     assert (request["splitter"], request["input_files"]) == (None, [])
-    assert [each.reason for each in ground.store.failed_pieces(1)] == [
+    assert [each.reason for each in ground.store.pieces.failed(1)] == [
         "failed on creation: step tasksite.steps.each: input_files: no /bad at night"
     ]
     assert ground.counts("items") == {"completed": 2, "failed": 1}
@@ -80,7 +80,7 @@ def test_a_task_that_makes_events_has_steps_of_the_wave_alone(made):
     ground.start(f'[[task]]\nname = "t"\n{EVENTS}\nsource = [ {{ events = 4, events_per_piece = 2 }} ]\n')
     ground.until_state(TaskState.FINISHED)
     assert ground.ranges() == [(1, 2), (3, 4)]
-    (wave,) = ground.store.waves(1)
+    (wave,) = ground.store.waves.all(1)
     assert ground.store.grid_job(wave.grid).request["environment"] == {"SPLITTER": "None"}
 
 
@@ -106,7 +106,7 @@ def test_a_piece_whose_files_are_elsewhere_has_failed_on_its_creation(made, tmp_
     ground.start(FILES.format(list=a_list(tmp_path, *lines)))
     ground.until_state(TaskState.FINISHED)
     assert ground.diary == [("/T1",)]
-    (failed,) = ground.store.failed_pieces(1)
+    (failed,) = ground.store.pieces.failed(1)
     assert failed.reason.startswith(
         "failed on creation: it may only run at T2, and this site is none of them: see site.locations"
     )

@@ -80,7 +80,7 @@ def test_who_waits_for_promises_of_a_paused_task_is_told_so(chain):
 def told_of(ground: Ground, name: str, p: int) -> list[str]:
     """Return what happens next with a piece."""
     task = ground.task(name)
-    return [each.next for each in task_waits.of_piece(view_of(ground), task, ground.store.piece(task.id, p))]
+    return [each.next for each in task_waits.of_piece(view_of(ground), task, ground.store.pieces.one(task.id, p))]
 
 
 def test_promises_of_a_cancelled_task_can_only_be_given_up(chain):
@@ -182,7 +182,7 @@ def test_who_waits_for_a_file_that_cannot_be_stored_is_told_so(chain):
         hindered(chain, "reco")[0]
     )
     view, task = view_of(chain), chain.task("reco")
-    (wait,) = task_waits.of_piece(view, task, chain.store.piece(task.id, 0))
+    (wait,) = task_waits.of_piece(view, task, chain.store.pieces.one(task.id, 0))
     assert wait.what == f"it waits for gen/0, promised by piece gen/0, which is completed; {why}"
     assert task_graph.as_text(task_graph.graph(view, ["gen"]))[0] == "gen  10/10 ─ gen 9 there, 1 promised ─> reco  1/2"
 
@@ -200,7 +200,7 @@ def test_a_file_that_was_lost_before_it_was_stored_is_to_be_put_back(chain):
     (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
     chain.chain(events=2)
     chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
-    (output,) = chain.store.outputs_of(chain.task("gen").id, 0)
+    (output,) = chain.store.outputs.of_piece(chain.task("gen").id, 0)
     Path(output.place).unlink()
     (chain.stores["gen"] / "gen-0000000-gen.dat").unlink()
     chain.go(2, 20.0)

@@ -76,7 +76,7 @@ def test_a_wish_for_a_grid_job_with_an_infinite_number_ends_no_keeper(ground, na
     verb = {"priority": "priority", "most": "retry"}[name]
     put(ground, f'{{"verb":"{verb}","target":"1","{name}":1e999}}', "1")
     ground.go(2)
-    assert any(line.now == f"{verb} changes nothing" for line in ground.store.journal(1))
+    assert any(line.now == f"{verb} changes nothing" for line in ground.store.journals.of(1))
 
 
 def test_a_fault_in_a_wish_puts_the_wish_aside_and_the_journal_tells_of_it(ground, monkeypatch, caplog):
@@ -84,7 +84,7 @@ def test_a_fault_in_a_wish_puts_the_wish_aside_and_the_journal_tells_of_it(groun
     ground.start(two(), "t", "u")
 
     def half(keeper, task, content):
-        keeper.store.set_task(task.id, priority=7)
+        keeper.store.tasks.change(task.id, priority=7)
         odd()
 
     monkeypatch.setitem(wishes.FULFIL, TaskVerb.THROTTLE, half)
@@ -104,7 +104,7 @@ def test_a_fault_in_a_wish_for_a_grid_job_puts_the_wish_aside(ground, monkeypatc
     monkeypatch.setattr("jim.keeper.inbox.accepting.wishes.take", odd)
     ground.wish("cancel", "1")
     ground.go()
-    lines = [line.reason for line in ground.store.journal(1) if line.now == "cancel changes nothing"]
+    lines = [line.reason for line in ground.store.journals.of(1) if line.now == "cancel changes nothing"]
     assert (aside(ground), lines) == (1, ["a fault in JIM: ZeroDivisionError: odd"])
 
 
@@ -152,7 +152,7 @@ def test_a_fault_in_the_turn_of_a_task_pauses_this_one_alone(ground, monkeypatch
         if number != ground.task("t").id:
             return tick(keeper, number)
         with keeper.store.transaction():
-            keeper.store.set_task(number, priority=7)
+            keeper.store.tasks.change(number, priority=7)
             return odd()
 
     monkeypatch.setattr(moves, "tick", half)
@@ -203,7 +203,9 @@ def test_a_fault_while_a_wave_is_followed_pauses_its_task(ground, monkeypatch):
 def test_what_can_never_be_stored_stops_one_task_alone(ground, monkeypatch):
     ground.start(two(), "t", "u")
     tick, number = moves.tick, ground.task("t").id
-    monkeypatch.setattr(moves, "tick", lambda k, n: k.store.set_task(n, priority=2**70) if n == number else tick(k, n))
+    monkeypatch.setattr(
+        moves, "tick", lambda k, n: k.store.tasks.change(n, priority=2**70) if n == number else tick(k, n)
+    )
     ground.until_state(TaskState.FINISHED, "u")
     assert ground.task("t").state is TaskState.PAUSED
     assert ground.task("t").reason.startswith("by itself: a fault in JIM: ")
@@ -280,7 +282,7 @@ def test_a_fault_of_a_worker_that_brings_pauses_the_task(ground, monkeypatch):
 def test_a_line_of_a_list_that_nests_too_deeply_is_wrong_like_any_other(ground, told):
     ground.start(listed(ground, told, "b"))
     ground.go(3)
-    (source,) = ground.store.sources(ground.task().id)
+    (source,) = ground.store.pools.sources(ground.task().id)
     assert ground.task().state is TaskState.RUNNING
     assert source.reason.endswith("names.txt, line 1: it nests too deeply")
 
@@ -297,7 +299,7 @@ def test_a_file_about_an_output_that_nests_too_deeply_fails_the_piece(ground, to
     brought(ground, told.encode())
     ground.until_state(TaskState.FINISHED, seconds=300.0)
     task = ground.task()
-    (piece,) = [ground.store.piece(task.id, p) for p in range(task.next_piece)]
+    (piece,) = [ground.store.pieces.one(task.id, p) for p in range(task.next_piece)]
     assert piece.state.value == "failed"
     assert piece.reason.startswith("1.dat.json: ")
 

@@ -100,7 +100,7 @@ def test_a_request_may_give_only_its_request_id(world, catalogue):
     assert (job.request["events"], job.request["request_id"], job.events_per_job) == (600, "13669", 250)
     facts = f"request id 13669 has 600 events (catalogue {catalogue})"
     assert job.why == f"the job type's rule of thumb, 250 events per local job; {facts}"
-    assert [each.reason for each in world.store.journal(1) if each.now == "looked up"] == [facts]
+    assert [each.reason for each in world.store.journals.of(1) if each.now == "looked up"] == [facts]
 
 
 def test_events_that_are_given_hold(world):

@@ -96,7 +96,7 @@ def test_steps_are_taken_in_turn_before_the_split(tmp_path, monkeypatch, own):
     world.until(lambda: world.batch.tasks)
     assert [each.piece.files for each in world.store.local_jobs(1)] == [("/a",)]
     assert [each["lfn"] for each in world.store.grid_job(1).request["input_files"]] == ["/a"]
-    told = [each.reason for each in world.store.journal(1) if each.now == "looked up"]
+    told = [each.reason for each in world.store.journals.of(1) if each.now == "looked up"]
     assert told == ["functions called: stepsite.steps.sane, stepsite.steps.here"]
 
 
@@ -181,7 +181,7 @@ def test_steps_after_the_split_get_each_local_job_as_a_request(tmp_path, monkeyp
         (("/c", "--late"), {"queue": "q-c"}, ""),
     ]
     assert [each.state.value for each in world.store.local_jobs(1)][1] == "failed"
-    (told,) = [each.reason for each in world.store.journal(1) if each.now == "looked up"]
+    (told,) = [each.reason for each in world.store.journals.of(1) if each.now == "looked up"]
     assert told == "functions called: stepsite.steps.sane; for each local job: stepsite.steps.queue_of"
 
 

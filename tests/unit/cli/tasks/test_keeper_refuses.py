@@ -91,7 +91,7 @@ def test_who_watches_is_told_of_a_refusal_once(ground, task, jim, monkeypatch):
         if number == 2:  # the next one has just begun
             (ground.site.state / "keeper.log").write_text("")
         if number == 4:
-            ground.store.set_task(ground.task("mc").id, state=TaskState.CANCELLED)
+            ground.store.tasks.change(ground.task("mc").id, state=TaskState.CANCELLED)
 
     monkeypatch.setattr(watching, "sleep", pause)
     code, told = jim("watch", "mc")

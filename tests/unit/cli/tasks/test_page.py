@@ -69,8 +69,8 @@ def let_fail(ground):
     ground.go(6, 40.0)
     ground.begin()
     for key, job in list(ground.batch.tasks.items()):
-        wave = ground.store.wave_of(int(Path(job.directory).parent.name))
-        if job.state is State.RUNNING and wave and ground.store.task(wave.task).name != "mc":
+        wave = ground.store.waves.of_grid_job(int(Path(job.directory).parent.name))
+        if job.state is State.RUNNING and wave and ground.store.tasks.one(wave.task).name != "mc":
             ground.batch.finish(*key, code=3)
     ground.go(3)
 
@@ -99,7 +99,7 @@ def test_each_command_of_the_page_does_something(ground, place, typed, passing):
             assert code == 0, (each, said)
         if line.split()[2] in ("close", "recover", "retry"):
             let_fail(ground)
-    assert [each.name for each in ground.store.tasks()].count("mc") == 0
+    assert [each.name for each in ground.store.tasks.all()].count("mc") == 0
 
 
 def test_the_story_of_the_page_is_told_so(tmp_path, monkeypatch, capsys):

@@ -241,7 +241,7 @@ def test_on_a_terminal_the_journal_stays_in_its_columns(ground, jim, monkeypatch
 def test_the_line_of_a_task_has_ten_cells(ground, jim):
     chain(ground, jim)
     view = look()
-    assert [len(row(each)) for each in seen(view, view.store.tasks())] == [10, 10]
+    assert [len(row(each)) for each in seen(view, view.store.tasks.all())] == [10, 10]
 
 
 def test_a_task_that_was_opened_again_tells_what_hinders_it(ground, jim, tmp_path):

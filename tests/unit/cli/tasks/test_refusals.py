@@ -171,7 +171,7 @@ def test_59_what_is_wrong_in_a_file_is_told_and_nothing_is_stored(ground, jim, w
     assert code == 2
     assert words.replace("STORE", str(ground.place / "store")) in plain(told)
     assert f"{file}: line " in plain(told)
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_59_at_once_0_is_allowed_and_explained(ground, jim, write):
@@ -238,7 +238,7 @@ def test_59_what_a_verb_cannot_do_is_told_and_changes_nothing(ground, jim, write
     assert jim("create", write("names"))[0] == 0
     for each in before:
         if each == "OLDER":
-            ground.store.set_task(ground.task("gen").id, state="paused", reason=OLDER)
+            ground.store.tasks.change(ground.task("gen").id, state="paused", reason=OLDER)
         else:
             assert jim(*each.split())[0] == 0
             ground.go(8, 1.0)

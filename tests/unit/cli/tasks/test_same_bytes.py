@@ -60,7 +60,7 @@ def create(ground) -> None:
 
 def test_the_stored_form_is_the_same(ground):
     create(ground)
-    same("specs.txt", "".join(f"{each.spec_text}\n" for each in ground.store.tasks()), ground)
+    same("specs.txt", "".join(f"{each.spec_text}\n" for each in ground.store.tasks.all()), ground)
     ground.ask("test", "gen", pieces=1)
     same("spec-changed.txt", f"{ground.task('gen').spec_text}\n", ground)
 

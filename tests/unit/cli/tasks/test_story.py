@@ -120,7 +120,9 @@ def test_what_failed_was_recovered_and_replaced_is_told(chain, tell):
     chain.finish()
     (item,) = tell("reco", "gen/1")
     assert item.startswith("gen/1 promised T by piece gen/1; other pieces promise it since T; gone: replaced by gen/4")
-    assert chain.store.piece(chain.task("gen").id, 1).reason == "exit 3", "also once its grid job is no longer kept"
+    assert chain.store.pieces.one(chain.task("gen").id, 1).reason == "exit 3", (
+        "also once its grid job is no longer kept"
+    )
     lines = [line for line in tell("gen") if line.startswith(("gen/1 ", "gen/4 "))]
     assert lines == [
         "gen/1 planned T; released T in gen:1 = 1.1; attempt 1 on node1 failed T: exit 3; replaced by new pieces T",

@@ -44,7 +44,7 @@ def test_check_looks_and_hands_in_nothing(ground, jim):
         "2      2      events 6 to 8",
         "3      2      events 9 to 10",
     ]
-    assert ground.store.tasks() == []
+    assert ground.store.tasks.all() == []
 
 
 def test_check_tells_what_waits_and_what_would_be_refused(ground, jim, tmp_path, monkeypatch):
@@ -290,7 +290,7 @@ def test_a_name_that_is_taken_is_refused(ground, jim):
 )
 def test_a_file_whose_task_was_cancelled_makes_it_again_only_once_that_is_removed(ground, jim, capsys, state, what):
     jim("create", ground.write(TEXT))
-    ground.store.set_task(ground.task("mc").id, state=state)
+    ground.store.tasks.change(ground.task("mc").id, state=state)
     words = f"task 'mc' {what} 'jim task remove mc' forgets it, then create makes it anew"
     ground.write(TEXT)
     capsys.readouterr()
@@ -340,7 +340,7 @@ def test_what_is_older_than_its_requests_can_only_be_cancelled(ground, jim):
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.work(3)
     ground.until(lambda: ground.counts("pieces", "mc") == {"failed": 4})
-    ground.store.set_task(ground.task("mc").id, state=TaskState.PAUSED, outcome="", reason=OLDER)
+    ground.store.tasks.change(ground.task("mc").id, state=TaskState.PAUSED, outcome="", reason=OLDER)
     for name in ("mc", "mc/0"):
         told = jim("explain", name)[1]
         assert "only `jim task cancel mc` is possible" in told
@@ -542,14 +542,14 @@ def three(ground, jim):
     jim("create", ground.write(text))
     jim("start", "a", "b", "c", "--untested")
     ground.until(lambda: len(ground.batch.tasks) == 12)
-    ground.store.set_task(ground.task("c").id, state=TaskState.PAUSED, reason="by itself: 20 in a row: exit 3")
+    ground.store.tasks.change(ground.task("c").id, state=TaskState.PAUSED, reason="by itself: 20 in a row: exit 3")
 
 
 def test_73_all_tasks_are_paused_and_go_on_but_one_that_has_paused_by_itself(ground, jim):
     three(ground, jim)
     ended = "pauses; 4 pieces on the way: they are ended, and released again after `jim task resume`"
     assert jim("pause", "--all", "--kill")[1].splitlines() == [f"{name}: {ended}" for name in "abc"]
-    ground.until(lambda: not ground.store.sent_of_tasks())
+    ground.until(lambda: not ground.store.tasks.sent())
     assert [ground.counts("pieces", name) for name in "abc"] == [{"ready": 4}] * 3
     fixed = jim("fix", "--all", "memory_mb=50")[1].splitlines()
     assert [each[:6] for each in fixed] == ["a: fix", "b: fix", "c: fix"]

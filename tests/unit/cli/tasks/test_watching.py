@@ -129,7 +129,7 @@ def test_of_a_check_it_is_told_that_it_did_not_run(ground, jim, passing):
     passing["of attempts"] = 3
     assert "check /bin/true exits 0: not run" in jim("test", "mc", "--watch")[1].splitlines()
     jim("test", "mc")
-    ground.until(lambda: ground.store.live_waves(ground.task("mc").id))
+    ground.until(lambda: ground.store.waves.live(ground.task("mc").id))
     jim("cancel", "mc")
     ground.until(lambda: ground.task("mc").state is TaskState.CANCELLED)
     assert "test 2: check /bin/true exits 0: not run\n" in jim("status", "mc")[1]

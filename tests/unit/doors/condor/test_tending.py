@@ -135,7 +135,7 @@ def test_after_the_site_s_own_time_they_are_cancelled_and_a_late_submission_begi
     world.go(1, seconds=5 * HOUR)
     assert world.store.grid_job(1).wish == ""
     world.until(lambda: world.store.grid_job(1).wish == "cancel", seconds=1.5 * HOUR)
-    (line,) = [each.reason for each in world.store.journal(1) if each.now == "cancel requested"]
+    (line,) = [each.reason for each in world.store.journals.of(1) if each.now == "cancel requested"]
     assert line == (
         f"{inbox.account()}, by the keeper: nobody has asked about it for 6.7 h, as limits.unasked_seconds says"
     )

@@ -36,7 +36,7 @@ def states(world):
 
 def lines(world, n):
     """Give what happened to a local job since it was submitted."""
-    found = [(each.was, each.now, each.witness) for each in world.store.journal(1, n)]
+    found = [(each.was, each.now, each.witness) for each in world.store.journals.of(1, n)]
     return found[[now for _, now, _ in found].index("submitted") + 1 :]
 
 
@@ -129,11 +129,11 @@ def test_a_second_report_changes_nothing_more(world, alone):
     begin_and_end(world, 1)
     again = {file: file.read_text() for file in spool(world)}
     take_spool(world.keeper)
-    before = world.store.journal(1)
+    before = world.store.journals.of(1)
     for file, text in again.items():
         file.write_text(text)
     take_spool(world.keeper)
-    assert (world.store.journal(1), states(world)[0]) == (before, State.COMPLETING)
+    assert (world.store.journals.of(1), states(world)[0]) == (before, State.COMPLETING)
     assert index(*alone) == [(1, "exit"), (1, "start")]
 
 
@@ -142,7 +142,7 @@ def test_a_late_report_after_a_verdict_is_only_noted(world, alone):
     world.store.set_attempt(1, 1, 1, verdict="again")
     take_spool(world.keeper)
     assert states(world)[0] is State.SUBMITTED
-    assert [each.now for each in world.store.journal(1, 0)][-1] == "late exit record"
+    assert [each.now for each in world.store.journals.of(1, 0)][-1] == "late exit record"
 
 
 def test_of_ends_that_cannot_be_stored_nothing_is_stored_and_no_file_goes(world, monkeypatch):
@@ -187,7 +187,7 @@ def test_outputs_that_are_verified_complete_together_and_a_wish_is_told_that_it_
     assert [(each.spent, each.wish) for each in world.store.local_jobs(1)][:3] == [(1, ""), (1, ""), (1, "")]
     assert [each.verdict for each in world.store.attempts(1)][:3] == ["completed"] * 3
     assert lines(world, 0)[-1] == ("completing", "completed", "exit record")
-    assert [each.now for each in world.store.journal(1, 1)][-2:] == ["cancel changes nothing", "completed"]
+    assert [each.now for each in world.store.journals.of(1, 1)][-2:] == ["cancel changes nothing", "completed"]
 
 
 def told(world):
@@ -196,7 +196,9 @@ def told(world):
         (each.n, each.state, each.attempt, each.spent, each.witness, each.reason) for each in world.store.local_jobs(1)
     ]
     attempts = [(each.n, each.idx, each.host, bool(each.started), each.verdict) for each in world.store.attempts(1)]
-    lines = [(each.was, each.now, each.witness, each.attempt) for n in range(4) for each in world.store.journal(1, n)]
+    lines = [
+        (each.was, each.now, each.witness, each.attempt) for n in range(4) for each in world.store.journals.of(1, n)
+    ]
     return jobs, attempts, lines, world.store.counts(1), world.store.grid_job(1).started
 
 

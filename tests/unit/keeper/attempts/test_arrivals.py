@@ -15,7 +15,7 @@ def world(tmp_path, monkeypatch):
 
 
 def shown(world):
-    return {name: content for _, name, content, *_ in world.store.details(1)}
+    return {name: content for _, name, content, *_ in world.store.publications.details(1)}
 
 
 def test_what_is_published_meanwhile_is_taken_in_next(world, monkeypatch):
@@ -23,7 +23,7 @@ def test_what_is_published_meanwhile_is_taken_in_next(world, monkeypatch):
     file = world.site.work / f"spool/{task.mark}.1.pub.phase-sim"
     newer = ["phase sim 250 250 events\n", "phase sim 240 250 events\n"]
     file.write_text("phase sim 0 250 events\n")
-    publish = world.store.publish
+    publish = world.store.publications.publish
 
     def publish_while_more_arrives(*words):
         publish(*words)
@@ -32,7 +32,7 @@ def test_what_is_published_meanwhile_is_taken_in_next(world, monkeypatch):
             draft.write_text(newer.pop())
             draft.rename(file)
 
-    monkeypatch.setattr(world.store, "publish", publish_while_more_arrives)
+    monkeypatch.setattr(world.store.publications, "publish", publish_while_more_arrives)
     world.go(1)
     assert 'done="0"' in shown(world)["phase-sim"]
     world.go(1)
@@ -47,7 +47,7 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
     (task,) = world.batch.tasks.values()
     file = world.site.work / f"spool/{task.mark}.1.pub.phase-sim"
     file.write_text("phase sim 0 250 events\n")
-    publish, link = world.store.publish, __import__("os").link
+    publish, link = world.store.publications.publish, __import__("os").link
 
     def publish_and_replace(*words):
         publish(*words)
@@ -59,7 +59,7 @@ def test_of_two_that_came_meanwhile_the_last_one_counts(world, monkeypatch):
         file.write_text("phase sim 250 250 events\n")
         link(source, target)
 
-    monkeypatch.setattr(world.store, "publish", publish_and_replace)
+    monkeypatch.setattr(world.store.publications, "publish", publish_and_replace)
     monkeypatch.setattr("jim.keeper.attempts.arrivals.os.link", link_too_late)
     world.go(2)
     assert 'done="250"' in shown(world)["phase-sim"]

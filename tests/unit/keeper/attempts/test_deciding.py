@@ -287,7 +287,7 @@ def test_a_payload_that_was_ready_for_its_time_limit_goes_on(world, line, again)
     world.until(lambda: last(world).attempt == 2 or last(world).state.final, seconds=60.0)
     if again:
         assert last(world).recovery == ("--from", "event 7")
-        assert any("time limit, recoverable" in each.reason for each in world.store.journal(1, 0))
+        assert any("time limit, recoverable" in each.reason for each in world.store.journals.of(1, 0))
     else:
         assert (last(world).state, last(world).reason) == (State.FAILED, "time limit")
 
@@ -306,7 +306,7 @@ def test_a_payload_that_was_warned_in_time_and_asks_to_go_on_is_one_of_its_time_
 def test_what_a_host_was_to_blame_for_is_no_try_of_a_rule(world):
     world.submit(1, retry=[{"when": "exit 3", "times": 1, "delay": "PT1S"}])
     end(world, code=3)
-    world.keeper.store.spare((1, 1, 1), 0, "wn1")
+    world.keeper.store.spared.spare((1, 1, 1), 0, "wn1")
     world.clock.now += 2
     end(world, code=3)
     assert last(world).state is State.WAITING

@@ -35,11 +35,11 @@ def phase(world, done, mark=None):
 
 
 def stored(world):
-    return {each.name: (each.content, each.attempt, each.late) for each in world.store.details(1, 0)}
+    return {each.name: (each.content, each.attempt, each.late) for each in world.store.publications.details(1, 0)}
 
 
 def done(world):
-    return [(each.done, each.attempt, each.late) for each in world.store.phases_of(1, 0)]
+    return [(each.done, each.attempt, each.late) for each in world.store.publications.phases_of(1, 0)]
 
 
 def spool(world):
@@ -73,7 +73,7 @@ def test_51_a_65th_key_is_refused_and_counted_and_the_others_go_on(world):
     take_spool(world.keeper)
     found = stored(world)
     assert (len(found), found["key63"][0], "key64" in found) == (64, "<a>again</a>", False)
-    assert (world.store.refused(1, 0), spool(world), rejected(world)) == ((1, 0), [], [])
+    assert (world.store.publications.refused(1, 0), spool(world), rejected(world)) == ((1, 0), [], [])
 
 
 def test_more_than_a_mebibyte_of_one_local_job_is_refused(world):
@@ -83,7 +83,7 @@ def test_more_than_a_mebibyte_of_one_local_job_is_refused(world):
     publish(world, "phase sim 0 250 events", "phase-sim")
     take_spool(world.keeper)
     assert len(stored(world)) == 16
-    assert world.store.refused(1, 0).refused == 1
+    assert world.store.publications.refused(1, 0).refused == 1
     publish(world, "<a/>", "key0")
     take_spool(world.keeper)
     phase(world, 1)
@@ -104,7 +104,7 @@ def test_more_than_a_mebibyte_of_one_local_job_is_refused(world):
 def test_what_is_against_the_rules_is_put_aside_and_counted(world, key, text):
     publish(world, text, key)
     take_spool(world.keeper)
-    assert (stored(world), world.store.refused(1, 0), len(rejected(world))) == ({}, (1, 0), 1)
+    assert (stored(world), world.store.publications.refused(1, 0), len(rejected(world))) == ({}, (1, 0), 1)
     world.batch.finish(1)
     world.until(lambda: world.store.grid_job(1).outcome == "completed")
 
@@ -121,12 +121,12 @@ def test_a_phase_needs_no_parser_and_its_unit_is_escaped():
 def test_the_same_content_again_changes_the_time_and_makes_no_new_version(world, monkeypatch):
     phase(world, 7)
     take_spool(world.keeper)
-    version, (before,) = world.store.version(1), world.store.phases_of(1, 0)
+    version, (before,) = world.store.version(1), world.store.publications.phases_of(1, 0)
     monkeypatch.setattr(world.clock, "utc", lambda: "2099-01-01T00:00:00.000Z")
     phase(world, 7)
     take_spool(world.keeper)
-    assert world.store.phases_of(1, 0) == [before._replace(updated="2099-01-01T00:00:00.000Z")]
-    assert [each.updated for each in world.store.details(1)] == ["2099-01-01T00:00:00.000Z"]
+    assert world.store.publications.phases_of(1, 0) == [before._replace(updated="2099-01-01T00:00:00.000Z")]
+    assert [each.updated for each in world.store.publications.details(1)] == ["2099-01-01T00:00:00.000Z"]
     assert world.store.version(1) == version
     phase(world, 8)
     take_spool(world.keeper)
@@ -141,14 +141,14 @@ def test_51_what_an_older_attempt_publishes_is_kept_and_counts_in_no_sum(world):
     phase(world, 200, first)
     take_spool(world.keeper)
     assert [each[:3] for each in done(world)] == [(200, 1, 1)]
-    assert world.store.phases(1) == []
+    assert world.store.publications.phases(1) == []
     phase(world, 3)
     take_spool(world.keeper)
     assert done(world) == [(3, 2, 0)]
     phase(world, 210, first)
     take_spool(world.keeper)
     assert done(world) == [(3, 2, 0)], "a newer attempt has published under this name"
-    assert [(each.done, each.local_jobs) for each in world.store.phases(1)] == [(3, 1)]
+    assert [(each.done, each.local_jobs) for each in world.store.publications.phases(1)] == [(3, 1)]
 
 
 def test_within_an_attempt_a_phase_may_go_back(world):
@@ -170,7 +170,7 @@ def test_51_a_late_publication_is_marked_and_a_later_one_dropped_and_counted(wor
     monkeypatch.setattr(world.clock, "utc", lambda: "2099-01-01T00:00:00.000Z")
     phase(world, 250)
     take_spool(world.keeper)
-    assert (done(world), world.store.refused(1, 0), spool(world)) == ([(240, 1, 1)], (0, 1), [])
+    assert (done(world), world.store.publications.refused(1, 0), spool(world)) == ([(240, 1, 1)], (0, 1), [])
 
 
 def test_what_comes_together_with_the_end_is_not_late(world):
@@ -184,7 +184,7 @@ def test_51_after_the_removal_of_its_grid_job_it_goes_without_a_trace(world):
     mark = task_of(world).mark
     world.batch.finish(1)
     world.until(lambda: world.store.grid_job(1).outcome)
-    world.store.remove(world.store.grid_job(1))
+    world.store.removals.remove(world.store.grid_job(1))
     phase(world, 1, mark)
     take_spool(world.keeper)
     assert (spool(world), rejected(world)) == ([], [])
@@ -232,18 +232,18 @@ def test_a_keeper_does_not_leave_while_publications_wait(world, monkeypatch):
 
 
 def test_a_wish_publishes_about_the_grid_job_itself(world):
-    lines = len(world.store.journal(1))
+    lines = len(world.store.journals.of(1))
     inbox.wish(world.site.state, "publish", "1", name="phase-merged", content="phase merged 3 10 files")
     inbox.wish(world.site.state, "publish", "1", name="note", content="<note>mine</note>")
     inbox.wish(world.site.state, "publish", "1", name="bad", content="<note>")
     world.go(2)
-    assert [(each.name, each.content) for each in world.store.details(1, -1)] == [
+    assert [(each.name, each.content) for each in world.store.publications.details(1, -1)] == [
         ("note", "<note>mine</note>"),
         ("phase-merged", '<phase name="merged" done="3" total="10" unit="files"/>'),
     ]
     assert list((world.site.state / "inbox").glob("[!.]*")) == []
-    assert world.store.refused(1, -1) == (1, 0)
-    assert len(world.store.journal(1)) == lines
+    assert world.store.publications.refused(1, -1) == (1, 0)
+    assert len(world.store.journals.of(1)) == lines
 
 
 def test_a_job_type_publishes_as_it_collects(world, monkeypatch):
@@ -258,4 +258,6 @@ def test_a_job_type_publishes_as_it_collects(world, monkeypatch):
     world.until(lambda: world.store.grid_job(1).outcome)
     world.go(2)
     assert world.store.grid_job(1).result["line"] == "done"
-    assert [(each.name, each.content) for each in world.store.details(1, -1)] == [("peak", "<peak>1</peak>")]
+    assert [(each.name, each.content) for each in world.store.publications.details(1, -1)] == [
+        ("peak", "<peak>1</peak>")
+    ]

@@ -21,7 +21,7 @@ def test_a_claim_that_is_touched_is_alive_whatever_accounting_says(tmp_path, mon
     for minute in range(10):
         os.utime(claim, (minute * 60, minute * 60))
         world.go(10, 6.0)
-        assert world.state(grid) is State.RUNNING, world.store.journal(grid)
+        assert world.state(grid) is State.RUNNING, world.store.journals.of(grid)
     world.until(lambda: world.state(grid) is State.WAITING, seconds=10.0)
     world.until(lambda: ("2", 1) in world.batch.tasks)
 

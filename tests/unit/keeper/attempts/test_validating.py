@@ -36,7 +36,7 @@ def publish(world, **elements):
 
 
 def valid(world):
-    return {each.name: each.valid for each in world.store.details(1)}
+    return {each.name: each.valid for each in world.store.publications.details(1)}
 
 
 def test_what_differs_is_kept_and_marked_and_no_local_job_suffers(world):
@@ -83,9 +83,9 @@ def test_the_one_for_which_the_child_needs_too_much_is_found_and_marked(world, m
 
 def test_an_answer_about_what_was_replaced_meanwhile_counts_for_nothing(world):
     publish(world, mine='<b xmlns="urn:mine"/>')
-    (asked,) = world.store.unchecked(9)
+    (asked,) = world.store.publications.unchecked(9)
     publish(world, mine='<a xmlns="urn:mine"/>')
-    world.store.are_checked([(asked, "differs")])
+    world.store.publications.are_checked([(asked, "differs")])
     assert valid(world) == {"mine": "?"}
 
 

@@ -152,7 +152,7 @@ def test_a_wish_that_cannot_be_read_for_a_moment_is_not_overtaken(world, monkeyp
     assert len(inbox.names(world.site.state)) == 2
     read_again()
     world.rounds.round()
-    assert [line.now for line in world.store.own_journal(1)][-2:] == ["suspend requested", "resume requested"]
+    assert [line.now for line in world.store.journals.of_itself(1)][-2:] == ["suspend requested", "resume requested"]
     assert inbox.names(world.site.state) == []
 
 

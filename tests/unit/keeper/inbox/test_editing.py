@@ -237,7 +237,7 @@ def test_the_keeper_changes_what_is_sent_from_then_on(tmp_path: Path, monkeypatc
     assert len(list((world.site.state / "inbox").glob("wish-*"))) == 2  # they wait for the split
     world.until(lambda: seen)
     assert (seen[0].queue, seen[0].cores) == ("long", 2)
-    lines = [(line.now, line.witness, line.reason) for line in world.store.journal(grid) if "edit" in line.now]
+    lines = [(line.now, line.witness, line.reason) for line in world.store.journals.of(grid) if "edit" in line.now]
     assert lines == [
         ("edit requested", "user", "alice, changes queue cores"),
         ("edit", "keeper", "queue=short → queue=long, cores= → cores=2"),
@@ -255,8 +255,8 @@ def test_the_journal_names_private_variables_without_their_values(
     grid = world.submit(1, environment={"BEARER_TOKEN": "first", "A": "1"})
     changes = {"environment": {"BEARER_TOKEN": "second", "A": "2"}}
     inbox.wish(world.site.state, "edit", str(grid), by="alice", changes=changes)
-    world.until(lambda: any(line.now == "edit" for line in world.store.journal(grid)))
-    (said,) = [line.reason for line in world.store.journal(grid) if line.now == "edit"]
+    world.until(lambda: any(line.now == "edit" for line in world.store.journals.of(grid)))
+    (said,) = [line.reason for line in world.store.journals.of(grid) if line.now == "edit"]
     assert ("first" in said, "second" in said) == (False, False)
     assert '"BEARER_TOKEN": "(not shown)", "A": "2"' in said
     assert world.store.grid_job(grid).request["environment"]["BEARER_TOKEN"] == "second"

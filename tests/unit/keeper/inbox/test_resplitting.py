@@ -72,7 +72,7 @@ def test_the_keeper_goes_on_while_a_worker_splits_again(world):
     world.go(3)
     assert (world.store.grid_job(1).size, states(world)[0]) == (5, "failed_frozen")
     assert [path.exists() for path in wishes] == [False, False]
-    told = [each.reason for each in world.store.journal(1) if each.now == "resplit changes nothing"]
+    told = [each.reason for each in world.store.journals.of(1) if each.now == "resplit changes nothing"]
     assert told == ["1.0 is failed_frozen: only a completed, failed or killed local job can be split again"]
     assert not world.move(TakingInbox).resplits.made
 
@@ -85,7 +85,7 @@ def test_a_resplit_that_cannot_be_changes_nothing(world):
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.go(2)
     assert (world.finished(1), states(world)[0]) == (True, "failed")
-    assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journal(1))
+    assert any("expected a whole number, 1 or more" in each.reason for each in world.store.journals.of(1))
 
 
 def test_a_splitter_that_hangs_takes_no_thread_of_tars(world, monkeypatch):

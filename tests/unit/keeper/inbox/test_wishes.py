@@ -218,7 +218,7 @@ def test_a_retry_that_finds_nothing_to_try_says_that_it_changes_nothing(world):
     for target in ("1.0", "1.1-2"):
         world.wish("retry", target)
         world.go(1)
-        last = world.store.journal(1, last=1)[0]
+        last = world.store.journals.of(1, last=1)[0]
         assert (last.now, last.reason.partition(",")[0]) == (
             "retry changes nothing",
             "no local job that it chooses failed",
@@ -252,7 +252,7 @@ def test_what_is_alive_cannot_be_forced(world):
     (world.site.state / "inbox" / "wish-1").write_text(json.dumps(wish))
     world.go(1)
     assert states(world) == ["submitted"] * 4
-    assert "1.0 is still submitted; cancel them first" in [each.reason for each in world.store.journal(1)]
+    assert "1.0 is still submitted; cancel them first" in [each.reason for each in world.store.journals.of(1)]
 
 
 @pytest.mark.parametrize(("strict", "outcome"), [(False, "completed"), (True, "killed")])

@@ -95,7 +95,7 @@ def test_a_batch_job_that_runs_ten_minutes_after_its_completed_end_is_told_of_an
     world.until(lambda: task.state is State.KILLED, seconds=50.0)
     assert world.batch.tasks["1", 2].state is State.RUNNING  # the same array
     assert world.state(1, 0) is State.COMPLETED
-    (line,) = (each for each in world.store.journal(1, 0) if each.now == "cancelled in the batch system")
+    (line,) = (each for each in world.store.journals.of(1, 0) if each.now == "cancelled in the batch system")
     assert line.reason == asking.LINGERS
     assert caplog.text.count("JIM cancels batch job 1, index 1") == 1
 

@@ -22,7 +22,7 @@ def world(tmp_path, monkeypatch):
 
 
 def words(world: World, n: int) -> list[str]:
-    return [line.reason for line in world.store.journal(1, n)]
+    return [line.reason for line in world.store.journals.of(1, n)]
 
 
 @pytest.mark.parametrize("can_avoid", sampled([False, True]))
@@ -215,11 +215,11 @@ def test_between_the_notice_and_the_fence_a_kill_loses_nothing(world, monkeypatc
     monkeypatch.setattr("jim.keeper.queue.avoiding.leave", lambda keeper: None)
     world.until(lambda: not list((world.site.work / "spool").iterdir()))
     monkeypatch.undo()
-    assert world.store.to_fence(9) == {(1, 1, 1): "wn1"}
+    assert world.store.spared.to_fence(9) == {(1, 1, 1): "wn1"}
     world.restart()
     world.until(lambda: len(world.store.attempts(1, n=0)) == 2)
     assert world.store.attempts(1, n=0)[0].kind is Kind.AVOIDED
-    assert world.store.to_fence(9) == {}
+    assert world.store.spared.to_fence(9) == {}
 
 
 def test_another_start_of_the_attempt_that_has_won_the_claim_is_adopted(world):
@@ -233,7 +233,7 @@ def test_another_start_of_the_attempt_that_has_won_the_claim_is_adopted(world):
     world.until(lambda: world.finished(1))
     assert world.store.counts(1) == {State.COMPLETED: 1}
     assert len(world.batch.ledger) == 1
-    assert world.store.to_fence(9) == {}
+    assert world.store.spared.to_fence(9) == {}
 
 
 def test_a_wrapper_that_has_left_is_not_tried_again_after_a_cancel(world):
@@ -256,7 +256,7 @@ def test_hosts_that_a_batch_system_does_not_know_are_excluded_no_more(world):
     on.until_finished()
     assert world.store.counts(1) == {State.COMPLETED: 40}
     assert world.keeper.hosts.not_excluded == {"hole0"}
-    assert "(with the request to avoid hole0)" in str(world.store.journal(1))
+    assert "(with the request to avoid hole0)" in str(world.store.journals.of(1))
 
 
 def test_a_grid_job_that_has_ended_is_not_opened_again(world):

@@ -95,7 +95,7 @@ def test_what_was_learned_is_fixed_once_and_a_repeat_of_the_key_is_the_same_requ
     assert (job.events_per_job, job.size) == (1000, 3)
     assert "learned: 25 completed local jobs" in job.why
     assert "learned: 25 completed" in next(
-        line.reason for line in world.store.own_journal(second) if line.now == "looked up"
+        line.reason for line in world.store.journals.of_itself(second) if line.now == "looked up"
     )
     # What others tell now changes nothing: a split that begins anew takes what is stored, and so does the same key.
     world.store.set_attempts({(first, 1, 1): {"verdict": "failed"}})

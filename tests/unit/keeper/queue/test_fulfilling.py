@@ -15,7 +15,7 @@ from tests.support.stand_ins import Answers, Instead
 
 def lines(world, n=None, grid=1):
     """Give what the journal says of wishes."""
-    told = world.store.own_journal(grid) if n is None else world.store.journal(grid, n)
+    told = world.store.journals.of_itself(grid) if n is None else world.store.journals.of(grid, n)
     return [(line.now, line.reason) for line in told if line.witness in ("user", "keeper") and not line.was]
 
 
@@ -116,9 +116,9 @@ def test_wishes_that_cannot_be_stored_stay_in_the_inbox_in_their_order(world, mo
         patch.setattr(world.store, "fulfil", full_at_the_second)
         with pytest.raises(DiskFull):
             world.go(1)
-    assert (len(wished(world)), world.store.known_as("b"), world.store.grid_job(1).wish) == (2, 0, "")
+    assert (len(wished(world)), world.store.numbers.of_key("b"), world.store.grid_job(1).wish) == (2, 0, "")
     world.go(1)
-    assert (wished(world), world.store.known_as("b")) == ([], 2)
+    assert (wished(world), world.store.numbers.of_key("b")) == ([], 2)
     assert [word for word, _ in lines(world) if "requested" in word] == ["suspend requested", "resume requested"]
 
 
@@ -251,7 +251,7 @@ def test_a_cancel_of_what_is_held_is_done_before_the_next_wish_of_the_same_look(
     world.wish("cancel", "1.0")
     inbox.wish(world.site.state, verb, "1.0", **more)
     world.go(1)
-    became = [line.now for line in world.store.journal(1, 0) if line.was]
+    became = [line.now for line in world.store.journals.of(1, 0) if line.was]
     at = became.index("killed")
     assert became[at : at + 2] == ["killed", "waiting" if verb == "retry" else "failed"]
     assert not [line for line in lines(world, 0) if "changes nothing" in line[0]]

@@ -61,7 +61,7 @@ def test_one_that_is_not_there_is_not_waited_for(tmp_path: Path, monkeypatch: py
 
 
 def notes(world: World, grid: int) -> list[tuple[str, str]]:
-    return [(line.now, line.reason) for line in world.store.journal(grid) if line.now.startswith("proxy")]
+    return [(line.now, line.reason) for line in world.store.journals.of(grid) if line.now.startswith("proxy")]
 
 
 @pytest.mark.usefixtures("now")

@@ -123,7 +123,7 @@ def test_a_finished_grid_job_that_is_tried_again_counts_again(world):
 def test_without_a_limit_nobody_asks_who_sent_a_grid_job(tmp_path, monkeypatch):
     world = World(tmp_path, monkeypatch)
     asked = []
-    monkeypatch.setattr(type(world.store), "sender", lambda self, grid: asked.append(grid))
+    monkeypatch.setattr(world.store.senders, "of", asked.append)
     grid = submit(world, "a", 3, ANN)
     world.until(lambda: queued(world, grid) == 3)
     assert asked == []

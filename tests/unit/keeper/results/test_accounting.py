@@ -108,7 +108,7 @@ def test_a_keeper_killed_anywhere_on_the_way_writes_each_line_once(world, monkey
     world.go(2, 1.0)
     assert ids(world) == {f"{INSTANCE}-1.0-1": 1}
     assert files(world, "blahp*")[0].read_text().count("\n") == 1
-    assert world.store.unaccounted(9) == []
+    assert world.store.senders.unaccounted(9) == []
 
 
 def test_half_a_line_of_a_power_cut_is_written_anew(world, monkeypatch):
@@ -132,7 +132,7 @@ def test_lines_whose_marks_could_not_be_removed_are_not_written_again(world, mon
         raise Busy("database is locked")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(world.store), "are_accounted", busy)
+        patched.setattr(world.store.senders, "are_accounted", busy)
         with pytest.raises(Busy):
             world.run_all(1)
     world.run_all(1)
@@ -182,7 +182,7 @@ def test_a_site_without_accounting_writes_none(tmp_path, monkeypatch):
     world.submit(1)
     world.run_all(1)
     assert not (world.site.state / "accounting").exists()
-    assert world.store.unaccounted(9) == []
+    assert world.store.senders.unaccounted(9) == []
 
 
 def test_a_grid_job_stays_until_its_lines_are_written(tmp_path, monkeypatch):
@@ -201,15 +201,15 @@ def test_who_sent_it_is_forgotten_everywhere_when_its_time_is_over(tmp_path, mon
     world = World(tmp_path, monkeypatch, keep=Keep(finished_days=36_500, identity_days=1))
     sent(world)
     world.run_all(1)
-    assert world.store.sender(1) == Sender(DN, FQANS, "https://gk:2119/1/2/")
-    assert world.store.sent_as("https://gk:2119/1/2/") == 1
+    assert world.store.senders.of(1) == Sender(DN, FQANS, "https://gk:2119/1/2/")
+    assert world.store.senders.sent_as("https://gk:2119/1/2/") == 1
     kept = world.site.state / "keys" / inbox.request_name("k1")
     assert json.loads(kept.read_text())["sender"]["dn"] == DN
     world.go(3, 3700.0)
-    assert world.store.sender(1).dn == DN
+    assert world.store.senders.of(1).dn == DN
     monkeypatch.setattr(type(world.clock), "utc", lambda _: "2099-01-01T00:00:00.000Z")
     world.go(3, 3700.0)
-    assert world.store.sender(1) == Sender()
+    assert world.store.senders.of(1) == Sender()
     assert "sender" not in json.loads(kept.read_text())
     assert inbox.known(world.site.state, "k1", {}, None) == 1
 
@@ -225,14 +225,14 @@ def test_a_broken_file_of_a_key_keeps_no_other_sender(tmp_path, monkeypatch, cap
     monkeypatch.setattr(type(world.clock), "utc", lambda _: "2099-01-01T00:00:00.000Z")
     world.go(3, 3700.0)
     world.go(3, 3700.0)
-    assert (world.store.sender(1).dn, world.store.sender(2).dn) == (DN, "")
+    assert (world.store.senders.of(1).dn, world.store.senders.of(2).dn) == (DN, "")
     told = [each for each in caplog.messages if "sender of grid job 1" in each]
     assert told == [
         f"sender of grid job 1: cannot be removed: {kept} is broken: it has no id of a grid job; it is tried again"
     ]
     kept.write_text(whole)
     world.go(3, 3700.0)
-    assert world.store.sender(1) == Sender()
+    assert world.store.senders.of(1) == Sender()
 
 
 def ran(world, seconds, **more):
@@ -326,7 +326,7 @@ def test_a_pause_of_the_keeper_s_machine_cuts_no_honest_times(world, monkeypatch
 
 def test_pages_totals_and_learned_sizes_have_the_times_of_the_books(world):
     ran(world, 60.0, extra="up 999999999.5\ncpu 777.00\n")
-    (record,) = world.store.records_of_completed(1, 10)
+    (record,) = world.store.seen.records_of_completed(1, 10)
     assert times_of(record) == (62.0, 777.0)
     assert read_exit_record(record).seconds == 62.0
     totals = totals_of(world.store, world.store.grid_job(1))

@@ -56,11 +56,11 @@ def test_a_directory_that_cannot_be_removed_is_told_once_and_tried_again(over, m
     words, _, where = told.removesuffix("; it is tried again").rpartition(": ")
     assert words == f"1: cannot be removed: [Errno {errno.EBUSY}] Device or resource busy"
     assert where in (f"{STAYS!r}", f"'{over.site.work}/.removed-1/s1'")  # up to Python 3.12; from 3.13 on
-    assert over.store.removed() == [(1, "1")]
+    assert over.store.removals.to_finish() == [(1, "1")]
     left = [path.name for path in (over.site.work / ".removed-1").rglob("*")]
     assert left == ["s1", STAYS], "all else is gone"
     an_hour_later(over)
-    assert over.store.removed() == []
+    assert over.store.removals.to_finish() == []
     assert not (over.site.work / ".removed-1").exists()
 
 
@@ -74,7 +74,7 @@ def test_the_next_keeper_tells_it_again_and_carries_on(over, monkeypatch, caplog
     over.restart()
     over.clock.utc = utc
     an_hour_later(over)
-    assert over.store.removed() == []
+    assert over.store.removals.to_finish() == []
 
 
 def test_what_vanishes_meanwhile_is_removed(over, monkeypatch, caplog):
@@ -89,7 +89,7 @@ def test_what_vanishes_meanwhile_is_removed(over, monkeypatch, caplog):
         patch.setattr(os, "unlink", late)
         an_hour_later(over)
     assert "cannot be removed" not in caplog.text
-    assert over.store.removed() == []
+    assert over.store.removals.to_finish() == []
 
 
 # As a person asks
@@ -111,7 +111,7 @@ def wish(world, verb, target="1", **more):
 
 def is_gone(world):
     places = world.site.state / "answers/1", world.site.work / "1", *(world.site.state / "keys").iterdir()
-    return bool(world.store.removed_at(1)) and not any(place.exists() for place in places)
+    return bool(world.store.removals.at(1)) and not any(place.exists() for place in places)
 
 
 def test_a_finished_grid_job_is_removed_when_a_person_asks_and_its_key_is_free(ended):
@@ -129,7 +129,7 @@ def test_nothing_unfinished_is_removed(world):
     world.until(lambda: world.batch.tasks)
     wish(world, "remove")
     world.go(2)
-    told = world.store.own_journal(1, 50)[-1]
+    told = world.store.journals.of_itself(1, 50)[-1]
     assert (told.now, told.reason) == ("remove changes nothing", "it has not finished; `jim cancel 1` ends it")
     assert inbox.names(world.site.state) == []
     world.batch.start(1)
@@ -154,17 +154,17 @@ def test_the_wish_outlives_a_keeper_and_waits_for_the_work_directory(ended, monk
         wish(ended, "remove")
         ended.go(2)
     assert "1: cannot be removed: the work directory is away" in caplog.text
-    assert (ended.store.removed_at(1), len(inbox.names(ended.site.state))) == ("", 1)
+    assert (ended.store.removals.at(1), len(inbox.names(ended.site.state))) == ("", 1)
     ended.restart()
     ended.until(lambda: is_gone(ended))
 
 
 def test_it_waits_for_its_lines_in_the_accounting(ended, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(type(ended.store), "is_unaccounted", lambda *_: True)
+        patch.setattr(ended.store.senders, "is_unaccounted", lambda *_: True)
         wish(ended, "remove")
         ended.go(3)
-        assert not ended.store.removed_at(1)
+        assert not ended.store.removals.at(1)
     ended.until(lambda: is_gone(ended))
 
 

@@ -8,7 +8,7 @@ import pytest
 from jim.doors.contract import DEFAULT
 from jim.keeper.results import answering
 from jim.keeper.results.answering import PAGE
-from jim.statusdb.store import Store
+from jim.statusdb.grid.answers import Answers
 from tests.support.stand_ins import StandInWorkers
 
 
@@ -79,7 +79,7 @@ def ended(answered):
     """A grid job that has ended, with its last answer."""
     answered.run_all(1)
     answered.go(2)
-    assert answered.store.left() == []
+    assert answered.store.answers.owed() == []
     return answered
 
 
@@ -89,12 +89,12 @@ def test_the_store_forgets_an_answer_only_once_it_is_durable(answered, monkeypat
     monkeypatch.setattr(answering, "sync_file", lambda path: synced.append(path.name) or sync(path))
     monkeypatch.setattr(answering, "sync_directory", lambda path: synced.append(path.name))
     kept = []
-    real = Store.are_answered
-    monkeypatch.setattr(Store, "are_answered", lambda store, n: (kept.append((list(synced), set(n))), real(store, n)))
+    real = Answers.are_written
+    monkeypatch.setattr(Answers, "are_written", lambda store, n: (kept.append((list(synced), set(n))), real(store, n)))
     answered.run_all(1)
     answered.go(2)
     assert kept == [(["1", "answers"], {1})]
-    assert answered.store.left() == []
+    assert answered.store.answers.owed() == []
 
 
 def test_a_disk_that_takes_no_sync_keeps_the_answer_to_be_written(answered, monkeypatch, caplog):
@@ -102,11 +102,11 @@ def test_a_disk_that_takes_no_sync_keeps_the_answer_to_be_written(answered, monk
     monkeypatch.setattr(answering, "sync_file", lambda path: (_ for _ in ()).throw(OSError(errno.EIO, "bad", path)))
     answered.run_all(1)
     answered.go(3)
-    assert answered.store.left() == [1]
+    assert answered.store.answers.owed() == [1]
     assert "the last answers of 1 grid jobs are not durable yet" in caplog.text
     monkeypatch.setattr(answering, "sync_file", real)
     answered.go(3, 100.0)
-    assert answered.store.left() == []
+    assert answered.store.answers.owed() == []
 
 
 @pytest.mark.parametrize("lost", ["emptied", "removed", "a link"])
@@ -118,7 +118,7 @@ def test_a_last_answer_that_was_lost_is_written_anew_by_the_next_keeper(ended, l
         file.symlink_to("2")
     ended.restart()
     ended.go(2)
-    assert (file.read_bytes(), file.is_symlink(), ended.store.left()) == (before, False, [])
+    assert (file.read_bytes(), file.is_symlink(), ended.store.answers.owed()) == (before, False, [])
 
 
 def test_an_answer_that_vanishes_before_it_is_durable_is_written_anew(answered, monkeypatch):
@@ -134,7 +134,7 @@ def test_an_answer_that_vanishes_before_it_is_durable_is_written_anew(answered, 
     answered.run_all(1)
     answered.go(3)
     assert answered.answer(1) == "GRAM_SCRIPT_JOB_STATE:8\n\n"
-    assert answered.store.left() == []
+    assert answered.store.answers.owed() == []
 
 
 def test_a_retry_during_the_sync_keeps_the_new_answer_to_be_written(answered, monkeypatch):
@@ -157,9 +157,9 @@ def test_a_retry_during_the_sync_keeps_the_new_answer_to_be_written(answered, mo
     begin(workers, kept[0])
     while workers.deliver(0):
         pass
-    assert answered.store.left() == [1]
+    assert answered.store.answers.owed() == [1]
     answered.go(2)
-    assert answered.store.left() == []
+    assert answered.store.answers.owed() == []
 
 
 def test_the_answer_of_a_grid_job_that_was_opened_again_is_not_taken_for_the_last_one(answered, monkeypatch):
@@ -179,4 +179,4 @@ def test_the_answer_of_a_grid_job_that_was_opened_again_is_not_taken_for_the_las
     assert synced == []
     answered.run_all(1)
     answered.go(2)
-    assert (synced, answered.store.left()) == ([1], [])
+    assert (synced, answered.store.answers.owed()) == ([1], [])

@@ -31,7 +31,7 @@ def test_a_cancelled_grid_job_of_which_nothing_was_sent_ends_without_a_tar(world
         {},
     )
     assert not (world.site.work / "1/result").exists()
-    assert [(each.was, each.now) for each in world.store.journal(grid) if each.n == 2] == [("waiting", "killed")]
+    assert [(each.was, each.now) for each in world.store.journals.of(grid) if each.n == 2] == [("waiting", "killed")]
     world.go()
     assert "GRAM_SCRIPT_ERROR:8\n" in world.answer(grid)
 

@@ -80,5 +80,5 @@ def test_a_file_server_that_refuses_every_third_call_does_not_keep_the_tar_from_
     for index in range(1, 11):
         world.batch.finish(1, index, **files(stdout=b"good\n", stderr=b"", dat=b"data"))
     assert len(tar_of(world, grid)) == 31
-    assert not [each.now for each in world.store.journal(grid) if "again" in each.now]
+    assert not [each.now for each in world.store.journals.of(grid) if "again" in each.now]
     assert next(asked) > 60, "each file was opened twice: to verify, and for the tar"

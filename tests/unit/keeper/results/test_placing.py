@@ -125,7 +125,7 @@ def test_a_place_that_is_away_for_a_while_keeps_the_last_state_and_says_why(worl
     world.until(lambda: "end" in poll(world), seconds=10.0)
     assert (place / "stdout").read_bytes() == b"said\n"
     assert poll(world) == {"end": "done", "code": 0, "why": ""}
-    assert [each.now for each in world.store.journal(1)][-1] == "outputs placed"
+    assert [each.now for each in world.store.journals.of(1)][-1] == "outputs placed"
     world.go(1)
     assert world.rounds.idle()
 
@@ -184,7 +184,7 @@ def test_a_keeper_that_dies_after_placing_places_again_and_then_no_more(world, s
     for each in place.iterdir():  # taken
         each.unlink()
     world.restart()
-    world.store.answer_anew(world.store.answered())
+    world.store.answers.write_anew(world.store.answers.written())
     world.restart()
     world.go(5, seconds=10.0)
     assert list(place.iterdir()) == []
@@ -203,7 +203,7 @@ def test_outputs_of_a_grid_job_that_is_retried_meanwhile_are_placed_when_it_ends
     world.batch.finish(2, 1, extra=listed(stdout=b"second\n"), files=[("stdout", b"second\n")])
     world.until(lambda: (place / "stdout").read_bytes() == b"second\n")
     world.go(2)
-    assert world.store.at_door(1).placed == PLACED
+    assert world.store.at_doors.of(1).placed == PLACED
 
 
 def retry_meanwhile(world, real):
@@ -218,7 +218,7 @@ def retry_meanwhile(world, real):
 def test_a_grid_job_that_is_removed_meanwhile_leaves_nothing(world, submit, place, monkeypatch):
     submit()
     end(world, stdout=b"")
-    monkeypatch.setattr(files, "place", lambda job, places, *more: world.store.remove(job))
+    monkeypatch.setattr(files, "place", lambda job, places, *more: world.store.removals.remove(job))
     world.until(lambda: world.store.grid_jobs() == [])
     world.go(3)
     assert world.store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)
@@ -259,7 +259,9 @@ def test_the_line_of_progress_is_renewed_while_it_runs(world, submit):
         world.batch.start(1, index)
     world.go(2)
     assert poll(world)["doing"] == "0 of 3 local jobs completed"
-    world.store.publish(1, 0, "phase-sim", '<phase name="generate" done="117" total="250" unit="events"/>', 1)
+    world.store.publications.publish(
+        1, 0, "phase-sim", '<phase name="generate" done="117" total="250" unit="events"/>', 1
+    )
     world.go(2)
     assert poll(world)["doing"] == "0 of 3 local jobs completed"  # publications cause no look
     world.go(2, seconds=31.0)

@@ -237,7 +237,7 @@ def test_many_are_held_and_told(world, held):
     assert (job.step, world.store.counts(held)) == (Step.COLLECTING, {State.COMPLETED: 4})
     assert job.reason.startswith("collecting: output 1.0/dat is gone; output 1.1/dat is gone; output 1.2/dat is gone. ")
     assert "3 of 4 completed local jobs are affected, and JIM tries only 1 of them again by itself" in job.reason
-    told = [line for line in world.store.journal(held) if line.now == "collecting failed, will be tried again"]
+    told = [line for line in world.store.journals.of(held) if line.now == "collecting failed, will be tried again"]
     assert len(told) == 2  # at first, and when they are held
     assert len(world.batch.ledger) == 4
 
@@ -438,7 +438,7 @@ def test_a_trouble_of_the_database_is_none_of_an_output(world, monkeypatch):
         except StoreError:
             assert world.keeper.lost.spoilt == {}
     assert (broken, world.finished(grid)) == ([], True)
-    assert [line for line in world.store.journal(grid) if "collecting failed" in line.now] == []
+    assert [line for line in world.store.journals.of(grid) if "collecting failed" in line.now] == []
 
 
 def test_a_file_server_that_flaps_has_the_tar_made_ever_more_seldom(world, monkeypatch):

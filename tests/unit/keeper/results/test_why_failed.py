@@ -50,7 +50,7 @@ def test_the_line_that_local_jobs_with_a_reason_share_is_stored_once(world):
         fail(world, index, words)
     fail(world, 4, b"segmentation fault\n", code=139)
     failed(world, 4)
-    assert world.store.last_lines(1) == {
+    assert world.store.last_lines.of(1) == {
         "exit 139": LastLine("segmentation fault", 1, 1),
         "exit 3": LastLine("no calibration of run *", 2, 3),
     }
@@ -64,14 +64,14 @@ def test_at_most_twenty_are_read_for_a_reason(world, monkeypatch):
         fail(world, index)
     failed(world, 50)
     assert len(read) == 20
-    assert world.store.last_lines(1) == {"exit 3": LastLine("the same", 20, 20)}
+    assert world.store.last_lines.of(1) == {"exit 3": LastLine("the same", 20, 20)}
 
 
 def test_only_the_last_four_kilobytes_are_read(world):
     sent(world, 1)
     fail(world, 1, b"first\n" + b"\n" * 5000)
     failed(world, 1)
-    assert world.store.last_lines(1) == {}
+    assert world.store.last_lines.of(1) == {}
 
 
 @pytest.mark.parametrize("kind", ["link", "link to the directory", "pipe", "directory"])
@@ -93,7 +93,7 @@ def test_nothing_but_a_file_of_the_payload_is_read(world, tmp_path, kind):
     else:
         (run / "stderr").mkdir()
     failed(world, 1)
-    assert world.store.last_lines(1) == {}
+    assert world.store.last_lines.of(1) == {}
 
 
 def test_a_restart_reads_again_and_stores_the_same(world):
@@ -103,7 +103,7 @@ def test_a_restart_reads_again_and_stores_the_same(world):
     world.restart()
     fail(world, 2, b"no space")
     failed(world, 2)
-    assert world.store.last_lines(1) == {"exit 3": LastLine("no space", 2, 2)}
+    assert world.store.last_lines.of(1) == {"exit 3": LastLine("no space", 2, 2)}
 
 
 def test_a_finished_grid_job_has_the_lines_of_its_last_end(world):
@@ -111,10 +111,10 @@ def test_a_finished_grid_job_has_the_lines_of_its_last_end(world):
     fail(world, 1, b"no space")
     world.until(lambda: world.finished(1))
     world.go(5, why_failed.PAUSE_SECONDS)
-    assert world.store.last_lines(1) == {"exit 3": LastLine("no space", 1, 1)}
-    world.store.remove(world.store.grid_job(1))
-    world.store.set_last_lines(1, {"exit 3": LastLine("no space", 1, 1)})  # by an errand that has begun before
-    assert world.store.last_lines(1) == {}
+    assert world.store.last_lines.of(1) == {"exit 3": LastLine("no space", 1, 1)}
+    world.store.removals.remove(world.store.grid_job(1))
+    world.store.last_lines.put(1, {"exit 3": LastLine("no space", 1, 1)})  # by an errand that has begun before
+    assert world.store.last_lines.of(1) == {}
 
 
 def test_people_see_it_and_only_who_may_read_logs(world, monkeypatch, capsys):
@@ -164,8 +164,8 @@ def test_a_missing_input_is_named_and_is_not_the_programs_own_failure(world, tmp
     ]
     assert [each.kind for each in locals_] == [Kind.EXIT, Kind.INPUT_GONE, Kind.INPUT_GONE, Kind.EXIT]
     assert world.store.attempts(1, n=1)[0].reason == locals_[1].reason
-    assert world.store.last_lines(1) == {"exit 1": LastLine("cat: no such file", 2, 2)}
-    assert [line.now for line in world.store.journal(1, 1)][-1] == "input gone"
+    assert world.store.last_lines.of(1) == {"exit 1": LastLine("cat: no such file", 2, 2)}
+    assert [line.now for line in world.store.journals.of(1, 1)][-1] == "input gone"
 
 
 def test_an_input_that_another_task_has_brought_has_the_name_that_tasks_give_it(tmp_path, monkeypatch):
@@ -188,7 +188,7 @@ def test_an_input_that_another_task_has_brought_has_the_name_that_tasks_give_it(
     task = chain.task("reco").id
 
     def named():
-        return [each.reason for each in chain.store.pieces_page(task, PiecesAsked(states=("failed",)), 9)]
+        return [each.reason for each in chain.store.seen_tasks.pieces_page(task, PiecesAsked(states=("failed",)), 9)]
 
     chain.until(lambda: any("gone" in each for each in named()))
     number = re.search(r"(\d+)-gen", path.name)[1]

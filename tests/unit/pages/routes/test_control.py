@@ -297,7 +297,7 @@ def test_42_cancelled_by_page_and_by_jim_at_once_one_effect_both_in_the_journal(
     assert boss.post(f"/jobs/{grid}/control/cancel/do", shown).status_code == 303
     inbox.wish(world.site.state, "cancel", str(grid), by="alice")
     world.until(lambda: world.finished(grid))
-    journal = world.store.own_journal(grid)
+    journal = world.store.journals.of_itself(grid)
     assert [each.reason for each in journal if each.now == "cancel requested"] == [
         f"{account()}, by the pages",
         "alice",

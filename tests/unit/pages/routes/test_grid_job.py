@@ -42,11 +42,11 @@ def test_6_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
 
 def test_6_a_grid_job_that_was_removed_is_gone(ground: Ground, person: Person) -> None:
     ground.add(1, 1, 60)
-    ground.store.remove(ground.store.grid_job(1))
+    ground.store.removals.remove(ground.store.grid_job(1))
     for path in ("/jobs/1", "/jobs/1/0", "/jobs/1.json", "/jobs/1.xml", "/jobs/1/0/log/stdout"):
         answer = person.get(path)
-        assert (answer.status_code, f"was removed {ground.store.removed_at(1)}" in answer.text) == (410, True), path
-    ground.store.files_are_gone(1)
+        assert (answer.status_code, f"was removed {ground.store.removals.at(1)}" in answer.text) == (410, True), path
+    ground.store.removals.files_are_gone(1)
     assert person.get("/jobs/1").status_code == 410
     assert person.page("/jobs").ids() == []
     assert person.get("/jobs/2").status_code == 404
@@ -92,13 +92,13 @@ def test_9_odd_phases_are_shown_as_they_are(
 ) -> None:
     ground.add(1, 3, 60)
     xml = f'<phase name="generate" done="{done}" total="{total}" unit="events"/>'
-    ground.store.publish(1, 0, "generate", xml)
+    ground.store.publications.publish(1, 0, "generate", xml)
     for path in ("/jobs/1", "/jobs/1/0"):
         page = person.page(path)
         assert words in page.text, path
         assert page.all("rect", **{"class": "done"})[0]["width"] == width
     assert "1 begun, 2 have not" in person.page("/jobs/1").text
-    ground.store.publish(1, 0, "generate", xml.replace(f'done="{done}"', 'done="0"'))
+    ground.store.publications.publish(1, 0, "generate", xml.replace(f'done="{done}"', 'done="0"'))
     assert f"0 of {total:,} events" in person.page("/jobs/1").text, "it may go back"
 
 
@@ -108,7 +108,7 @@ def test_10_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_at
     ground.add(1, 2, 60)
     ground.send(1, 1, [0, 1], 50)
     for n, done in ((0, 100), (1, 250)):
-        ground.store.publish(1, n, "phase-sim", PHASE.format("sim", done, 250, "events"), 1)
+        ground.store.publications.publish(1, n, "phase-sim", PHASE.format("sim", done, 250, "events"), 1)
     assert "350 of 500 events" in person.page("/jobs/1").text
     ground.store.set_local_job(1, 1, state=State.WAITING, reason="exit 3")
     for sent_again in (False, True):
@@ -120,7 +120,7 @@ def test_10_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_at
         assert [each["done"] for each in person.json("/jobs/1.json")["phases"]] == [100]
         assert "250 of 250 events , said" in person.page("/jobs/1/1").text
     assert "by attempt 1, which is not the latest" in person.page("/jobs/1/1").text
-    ground.store.publish(1, 1, "phase-sim", PHASE.format("sim", 3, 250, "events"), 2)
+    ground.store.publications.publish(1, 1, "phase-sim", PHASE.format("sim", 3, 250, "events"), 2)
     assert "103 of 500 events" in person.page("/jobs/1").text
     root = etree.fromstring(person.get("/jobs/1.xml").data)
     told = [(each.get("done"), each.get("attempt")) for each in root.iter("{urn:jim:status:1}phase")]

@@ -61,7 +61,7 @@ def test_the_page_is_small_however_often_it_was_tried_and_whatever_it_published(
         )
         ground.store.set_local_job(1, 0, state=State.WAITING)
     for n in range(60):
-        ground.store.publish(1, 0, f"k{n}", f"<a>{'<b/>' * 3000}</a>")
+        ground.store.publications.publish(1, 0, f"k{n}", f"<a>{'<b/>' * 3000}</a>")
     page = person.page("/jobs/1/0")
     assert page.all("article") == [{"class": "attempt", "aria-label": f"Attempt {n}"} for n in range(100, 80, -1)]
     assert "80 earlier attempts: see the JSON document" in page.text

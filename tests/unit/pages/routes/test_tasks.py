@@ -175,14 +175,14 @@ def test_74_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained
     chained.chain()
     chained.finish()
     reader = Person(chained)  # type: ignore[arg-type]
-    number = chained.store.item_named(chained.task("reco").id, "gen/7").id
+    number = chained.store.pools.item_named(chained.task("reco").id, "gen/7").id
     assert cli.main(["task", "items", "reco", "gen/7", "--story", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert reader.json(f"/tasks/reco/items/{number}.json")["story"] == told["steps"]
     page = reader.page(f"/tasks/reco/items/{number}")
     rows = [" ".join(row[0].split()) for row in page.rows[1:]]
     assert rows == ["item gen/7", "piece reco/1", "output reco/1", "piece merge/0", "output all/0"]
-    merged = chained.store.item_named(chained.task("merge").id, "reco/1").id
+    merged = chained.store.pools.item_named(chained.task("merge").id, "reco/1").id
     assert {"/tasks/reco/1", "/jobs/2/1", "/tasks/merge/0", "/jobs/3/0", f"/tasks/merge/items/{merged}"} <= {
         *page.links()
     }
@@ -253,19 +253,19 @@ def test_a_poll_of_tasks_with_nothing_new_renders_nothing(failing: Ground, reade
     at[0] += 10
     tags = {path: reader.get(path).headers["ETag"] for path in LIVE}
     store = failing.store
-    task = store.task_named("files").id
+    task = store.tasks.named("files").id
     with monkeypatch.context() as unable:
         unable.setattr(type(reader.pages), "html", None)
         for again in range(2):
             at[0] += 10
             assert {reader.get(path, If_None_Match=tags[path]).status_code for path in LIVE} == {304}, again
-            store.set_source(task, 0, looked="2026-01-01T00:00:00.000Z")  # it was looked at, with nothing new
+            store.pools.set_source(task, 0, looked="2026-01-01T00:00:00.000Z")  # it was looked at, with nothing new
     changes = (
-        lambda: store.note_task(task, "something"),
-        lambda: store.set_task(task, priority=7),
-        lambda: store.set_source(task, 0, reason="away"),
-        lambda: store.want_again(task, [0]) or store.set_wave(store.waves(task)[0], reason="odd"),
-        lambda: store.add_items(task, [NewItem("run9_x", "9")]),
+        lambda: store.tasks.note(task, "something"),
+        lambda: store.tasks.change(task, priority=7),
+        lambda: store.pools.set_source(task, 0, reason="away"),
+        lambda: store.pieces.want_again(task, [0]) or store.waves.change(store.waves.all(task)[0], reason="odd"),
+        lambda: store.pools.add_items(task, [NewItem("run9_x", "9")]),
     )
     for number, change in enumerate(changes):
         before = reader.pages.marks.of(None).mark
@@ -299,7 +299,7 @@ def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: 
     assert {"/tasks?state=running", "/tasks?failed=yes"} <= set(page.links())
     assert "In trouble" not in page.text, "the task tells of its grid jobs"
     task = failing.task("files")
-    failing.store.set_task(task.id, state="paused", reason="by itself: 20 in a row: exit <3>")
+    failing.store.tasks.change(task.id, state="paused", reason="by itself: 20 in a row: exit <3>")
     told = reader.json("/index.json")["tasks"]
     assert told == {
         "counts": {"paused": 1},
@@ -307,7 +307,7 @@ def test_the_first_page_tells_of_tasks_and_of_those_that_want_somebody(failing: 
         "wanting": [{"name": "files", "why": "by itself: 20 in a row: exit <3>", "more": ""}],
     }
     assert "by itself: 20 in a row: exit <3>" in reader.page("/").text
-    failing.store.set_task(task.id, state="finished", outcome="with failures", reason="")
+    failing.store.tasks.change(task.id, state="finished", outcome="with failures", reason="")
     (wanting,) = reader.json("/index.json")["tasks"]["wanting"]
     assert wanting["why"] == "finished with failures: 1 piece failed"
     assert "1 task wants somebody" in reader.page("/").text
@@ -327,7 +327,7 @@ def test_a_store_that_is_away_is_told_alike_everywhere_but_to_the_role_see(world
     world.start(f'{text}output = [ {{ name = "gen", files = "*.dat", store = "{store}" }} ]\n', "mc")
     world.until(lambda: len(world.batch.tasks) == 4)
     store.rmdir()
-    world.until(lambda: world.work() or len(world.store.outputs_in_trouble(1, 9)) == 4)
+    world.until(lambda: world.work() or len(world.store.outputs.in_trouble(1, 9)) == 4)
     why = f"output gen of piece mc/0 is not stored: {store}: No such file or directory"
     for words in ("status", "status mc", "show mc", "explain mc"):
         assert cli.main(["task", *words.split()]) == 0
@@ -356,7 +356,7 @@ def test_a_source_that_is_away_is_no_secret_but_its_place_is(world, reader, tmp_
     world.start(f'[[task]]\nname = "t"\n{SH}\nsource = [ {{ list = "{names}" }} ]\n')
     world.go(3)
     names.unlink()
-    world.until(lambda: world.store.sources(1)[0].reason != "")
+    world.until(lambda: world.store.pools.sources(1)[0].reason != "")
     away = f"list {names} cannot be looked at: "
     assert reader.json("/tasks/t.json")["reason"].startswith(away)
     assert away.strip() in Page(reader.get("/tasks").text).text

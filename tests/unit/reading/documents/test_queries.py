@@ -89,7 +89,7 @@ def test_elements_are_read_in_parts(tmp_path: Path, expression: str) -> None:
             add(store, size=size)
             store.intend(1, 1, "mark", store.local_jobs(1, (State.WAITING,)))
             for n in range(size):
-                store.publish(1, n, "sim", phase_element("phase sim 1 2 R&D\n"))
+                store.publications.publish(1, n, "sim", phase_element("phase sim 1 2 R&D\n"))
             said: list[str] = []
             store.db.set_trace_callback(said.append)  # type: ignore[attr-defined]
             found = [*asked(View(Site(state=tmp_path), store), expression, Of(), Most())]

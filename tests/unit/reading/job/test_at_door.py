@@ -23,22 +23,22 @@ def explained(world, number):
 
 
 def test_the_grid_job_of_the_key_before_is_named_as_long_as_it_has_not_finished(world):
-    world.store.set_at_door(2, after=1)
+    world.store.at_doors.change(2, after=1)
     told = [each for each in explained(world, 2) if "nothing is sent before 1 has finished" in each]
     assert len(told) == 1
     assert "has cancelled grid job 1" in told[0]
     world.store.set_grid_job(1, step=Step.FINISHED, outcome="killed")
     assert not any("before 1" in each for each in explained(world, 2))
-    world.store.remove(world.store.grid_job(1))
+    world.store.removals.remove(world.store.grid_job(1))
     assert not any("before 1" in each for each in explained(world, 2))
 
 
 def test_outputs_that_are_not_in_place_are_told_of(world):
-    world.store.set_at_door(1, places={"directory": "/w"})
+    world.store.at_doors.change(1, places={"directory": "/w"})
     assert not any("/w" in each for each in explained(world, 1))
     world.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
     assert any(each.startswith("its outputs are not yet in /w, where") for each in explained(world, 1))
-    world.store.set_at_door(1, placed="the outputs cannot be placed: disk full")
+    world.store.at_doors.change(1, placed="the outputs cannot be placed: disk full")
     assert any(each.startswith("the outputs cannot be placed: disk full; ") for each in explained(world, 1))
-    world.store.set_at_door(1, placed=PLACED)
+    world.store.at_doors.change(1, placed=PLACED)
     assert not any("outputs" in each for each in explained(world, 1))

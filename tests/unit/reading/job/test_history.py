@@ -33,7 +33,7 @@ def running(home: Home, done: int, size: int = 100) -> View:
 
 def test_78_an_end_is_estimated_from_the_last_hour(home: Home) -> None:
     view = running(home, 30)
-    found = pace(view, view.grid_job(1), view.store.minutes(1))
+    found = pace(view, view.grid_job(1), view.store.seen.minutes(1))
     assert found is not None
     # 30 in the 30 minutes since 11:30: a minute each, and 70 are left.
     assert (found.end, found.last_hour, found.left) == ("2026-01-31T13:10:00Z", 30, 70)
@@ -41,10 +41,10 @@ def test_78_an_end_is_estimated_from_the_last_hour(home: Home) -> None:
 
 def test_78_too_few_completions_give_no_estimate(home: Home) -> None:
     view = running(home, 19)
-    assert pace(view, view.grid_job(1), view.store.minutes(1)) is None
+    assert pace(view, view.grid_job(1), view.store.seen.minutes(1)) is None
     home.later("2026-01-31T13:00:00.000Z")
     home.move(19, State.COMPLETED)
-    assert pace(view, view.grid_job(1), view.store.minutes(1)) is None, "those of an hour ago do not count"
+    assert pace(view, view.grid_job(1), view.store.seen.minutes(1)) is None, "those of an hour ago do not count"
 
 
 def test_78_quartiles_are_those_of_the_exit_records(home: Home) -> None:

@@ -57,7 +57,7 @@ def test_lists_that_read_no_requests_have_the_same_names(home):
     home.store.add_grid_job(11, "m", "me", "2026-01-31T11:00:00.000Z", {"job_type": "x", "executable": ["odd"]})
     huge = {"job_type": "executable", "executable": "/x", "arguments": ["x" * LONGEST_PARSED]}
     home.store.add_grid_job(12, "n", "me", "2026-01-31T11:00:00.000Z", huge)
-    page = home.store.grid_jobs_page(GridJobsAsked(), 9)
+    page = home.store.seen.grid_jobs_page(GridJobsAsked(), 9)
     assert names_of(View(home.site, home.store), page) == {9: "scan.py", 10: "mine", 11: ""}
     assert names_of(View(home.site, home.store), home.store.grid_jobs()) == {9: "scan.py", 10: "mine", 11: "", 12: ""}
     assert home.out("list", "--type", "executable").count("scan.py") == 1

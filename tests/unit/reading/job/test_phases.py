@@ -30,36 +30,36 @@ def test_10_a_retried_local_job_counts_nothing_of_its_old_attempt(four):
     store = four.store
     send(store, 5, 1, [0, 1])
     for n in (0, 1):
-        store.publish(5, n, "phase-sim", PHASE.format("sim", 100 + n, 250, "events"), 1)
+        store.publications.publish(5, n, "phase-sim", PHASE.format("sim", 100 + n, 250, "events"), 1)
     assert told(four) == [Phase("sim", 201, 500, "events", 2, not_begun=2, planned=1000)]
     store.set_local_job(5, 1, state=State.WAITING, witness=Witness.KEEPER, reason="again")
     assert told(four)[0][:5] == ("sim", 100, 250, "events", 1), "it waits for another attempt"
     send(store, 5, 2, [1])
     assert told(four)[0][:5] == ("sim", 100, 250, "events", 1)
     assert told(four, 1) == [Phase("sim", 101, 250, "events", 1, attempt=1)], "it is kept with its attempt"
-    store.publish(5, 1, "phase-sim", PHASE.format("sim", 3, 250, "events"), 2)
+    store.publications.publish(5, 1, "phase-sim", PHASE.format("sim", 3, 250, "events"), 2)
     assert told(four)[0][:5] == ("sim", 103, 500, "events", 2)
 
 
 def test_what_has_not_begun_is_told_and_what_is_planned(four):
     send(four.store, 5, 1, [0])
-    four.store.publish(5, 0, "phase-gen", PHASE.format("gen", 1, 1, "files"), 1)
+    four.store.publications.publish(5, 0, "phase-gen", PHASE.format("gen", 1, 1, "files"), 1)
     (phase,) = told(four)
     assert (phase.words(), phase.beside()) == ("gen 1 of 1 files", "3 have not begun")
-    four.store.publish(5, 0, "phase-sim", PHASE.format("sim", 0, 250, "events"), 1)
+    four.store.publications.publish(5, 0, "phase-sim", PHASE.format("sim", 0, 250, "events"), 1)
     assert told(four)[1].beside() == "3 have not begun (1,000 events planned in all)"
 
 
 def test_once_all_have_begun_the_total_says_it(four):
     send(four.store, 5, 1, [0, 1, 2, 3])
     for n in range(4):
-        four.store.publish(5, n, "phase-sim", PHASE.format("sim", 0, 250, "events"), 1)
+        four.store.publications.publish(5, n, "phase-sim", PHASE.format("sim", 0, 250, "events"), 1)
     assert told(four) == [Phase("sim", 0, 1000, "events", 4)]
     assert told(four)[0].beside() == ""
 
 
 def test_a_phase_of_the_grid_job_itself_is_told_beside(four):
-    four.store.publish(5, -1, "phase-merged", PHASE.format("merged", 3, 10, "files"))
+    four.store.publications.publish(5, -1, "phase-merged", PHASE.format("merged", 3, 10, "files"))
     assert told(four) == [Phase("merged", 3, 10, "files", 0)]
 
 
@@ -75,11 +75,11 @@ def test_a_phase_of_the_grid_job_itself_is_told_beside(four):
 )
 def test_what_is_no_phase_counts_nowhere(four, odd):
     send(four.store, 5, 1, [0])
-    four.store.publish(5, 0, "odd", odd, 1)
+    four.store.publications.publish(5, 0, "odd", odd, 1)
     assert told(four) == []
 
 
 def test_attributes_may_have_any_order(four):
     send(four.store, 5, 1, [0])
-    four.store.publish(5, 0, "x", '<phase total="250" unit="events" done="7" name="sim"/>', 1)
+    four.store.publications.publish(5, 0, "x", '<phase total="250" unit="events" done="7" name="sim"/>', 1)
     assert told(four)[0][:4] == ("sim", 7, 250, "events")

@@ -59,9 +59,9 @@ def test_explain_says_why_the_batch_system_lets_jobs_wait(world, monkeypatch):
 
 
 def test_words_write_no_local_job_and_no_journal(world):
-    before = world.store.local_jobs(1), world.store.own_journal(1), world.store.journal(1, 0)
+    before = world.store.local_jobs(1), world.store.journals.of_itself(1), world.store.journals.of(1, 0)
     say(world, "Resources", "Priority", "Priority")
-    assert (world.store.local_jobs(1), world.store.own_journal(1), world.store.journal(1, 0)) == before
+    assert (world.store.local_jobs(1), world.store.journals.of_itself(1), world.store.journals.of(1, 0)) == before
 
 
 def test_a_local_job_has_the_words_of_its_submission(world):

@@ -34,7 +34,7 @@ def ground(tmp_path, monkeypatch) -> Ground:
 
 def eta(ground: Ground) -> task_pace.Eta | None:
     task, view = ground.task(), View(ground.site, ground.store)
-    return task_pace.etas(view, [task], ground.store.counts_of_tasks([task.id])).get(task.id)
+    return task_pace.etas(view, [task], ground.store.seen_tasks.counts([task.id])).get(task.id)
 
 
 def test_a_task_ends_as_the_last_hour_says_once_20_pieces_are_completed(ground: Ground) -> None:

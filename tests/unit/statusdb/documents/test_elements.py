@@ -11,12 +11,12 @@ from tests.unit.statusdb.grounds import add
 
 def test_rows_come_in_the_order_of_documents_with_all_attributes(store: Store) -> None:
     add(store, size=3)
-    rows = list(store.part_of_elements("local_job", 1, range(1, 3), "l.piece"))
+    rows = list(store.documents.part_of_elements("local_job", 1, range(1, 3), "l.piece"))
     assert [row[0] for row in rows] == [1, 2]
     attributes = dict(zip(ELEMENTS["local_job"].attributes, rows[0][2:], strict=True))
     assert (attributes["n"], attributes["state"], attributes["reason"], attributes["attempt"]) == (1, "waiting", "", 0)
-    assert list(store.part_of_elements("attempt", 1, range(3))) == []
-    assert store.grid_job_numbers() == [1]
+    assert list(store.documents.part_of_elements("attempt", 1, range(3))) == []
+    assert store.numbers.all() == [1]
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,11 @@ def test_an_odd_exit_record_does_not_spoil_a_document(store, was, now, shown):
 
 
 def test_a_document_holds_what_was_published_in_any_namespace(store):
-    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"))
-    store.publish(12, 0, "mine", fragment('<m:a xmlns:m="urn:mine" xmlns="urn:other" b="1"><c>é</c><!-- x --></m:a>'))
-    store.publish(12, OF_ALL, "note", fragment("<note>of all</note>"))
+    store.publications.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"))
+    store.publications.publish(
+        12, 0, "mine", fragment('<m:a xmlns:m="urn:mine" xmlns="urn:other" b="1"><c>é</c><!-- x --></m:a>')
+    )
+    store.publications.publish(12, OF_ALL, "note", fragment("<note>of all</note>"))
     root = parsed(document(store, 12))
     assert root.xpath("string(jim:detail/note)", namespaces=NAMES) == "of all"
     assert root.xpath("string(jim:local_job[@n=0]/jim:detail/phase/@done)", namespaces=NAMES) == "3"
@@ -260,9 +262,9 @@ def test_a_document_shows_one_moment(store, tmp_path):
 
 
 def test_94_phases_of_jims_namespace_and_of_none_are_the_same(store):
-    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 2)
-    store.publish(12, 0, "mine", fragment("<mine/>"), 2)
-    store.publish(12, 1, "phase-sim", fragment("phase sim 9 250 events"), 0)
+    store.publications.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 2)
+    store.publications.publish(12, 0, "mine", fragment("<mine/>"), 2)
+    store.publications.publish(12, 1, "phase-sim", fragment("phase sim 9 250 events"), 0)
     root = parsed(document(store, 12))
     numbers = [("3", "250"), ("9", "250")]
     for path in ("//jim:phase", "//phase"):
@@ -270,29 +272,29 @@ def test_94_phases_of_jims_namespace_and_of_none_are_the_same(store):
 
 
 def test_a_phase_has_its_attempt_its_time_and_whether_it_is_late(store):
-    store.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 1, True)
+    store.publications.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 1, True)
     (phase,) = parsed(document(store, 12)).iterfind(".//jim:phase", NAMES)
     facts = {"name": "sim", "done": "3", "total": "250", "unit": "events", "attempt": "1", "late": "1"}
     assert dict(phase.attrib) == facts | {"updated": NOON, "updated_s": NOON_S}
 
 
 def test_what_was_refused_and_dropped_is_counted_in_detail(store):
-    store.count_refused(12, 0, refused=1)
-    store.count_refused(12, 0, refused=2, dropped=5)
+    store.publications.count_refused(12, 0, refused=1)
+    store.publications.count_refused(12, 0, refused=2, dropped=5)
     first, second = parsed(document(store, 12)).iterfind("jim:local_job/jim:detail", NAMES)
     assert (dict(first.attrib), dict(second.attrib)) == ({"refused": "3", "dropped": "5"}, {})
 
 
 def test_what_differs_from_its_grammar_is_marked_with_the_words_of_the_parser(store):
-    store.publish(12, 0, "mine", "<mine/>", 2, False, "Expecting element a")
-    store.publish(12, 0, "new", "<new/>", 2, False, "?")
+    store.publications.publish(12, 0, "mine", "<mine/>", 2, False, "Expecting element a")
+    store.publications.publish(12, 0, "new", "<new/>", 2, False, "?")
     mine, new = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
     assert dict(mine.attrib) == {f"{{{NAMESPACE}}}valid": "no", f"{{{NAMESPACE}}}words": "Expecting element a"}
     assert dict(new.attrib) == {}
 
 
 def test_a_mark_is_readable_whatever_prefixes_an_element_declares(store):
-    store.publish(12, 0, "mine", '<jim:a xmlns:jim="urn:x" xmlns:jim0="urn:y"/>', 2, False, "no <b>")
+    store.publications.publish(12, 0, "mine", '<jim:a xmlns:jim="urn:x" xmlns:jim0="urn:y"/>', 2, False, "no <b>")
     (mine,) = parsed(document(store, 12)).find("jim:local_job/jim:detail", NAMES)
     assert (mine.tag, mine.get(f"{{{NAMESPACE}}}words")) == ("{urn:x}a", "no <b>")
 

@@ -34,7 +34,7 @@ def hold(place: Path, seed: int, count: int, expressions: Expressions) -> int:
     results = 0
     with closing(store(place, seed)) as made:
         view = View(Site(state=place), made)
-        one = Of((made.grid_job_numbers()[0],))
+        one = Of((made.numbers.all()[0],))
         for turn in range(count):
             expression, of = expressions.one(), one if turn % 5 == 0 else Of()
             got, expected = both(view, expression, of)

@@ -22,37 +22,37 @@ def store(tmp_path):
 
 
 def test_a_grid_job_of_which_nothing_is_kept_waits_for_nothing(store):
-    assert store.at_door(1) == AtDoor()
-    assert not store.at_door(1).waits
-    assert not store.unplaced()
+    assert store.at_doors.of(1) == AtDoor()
+    assert not store.at_doors.of(1).waits
+    assert not store.at_doors.any_unplaced()
 
 
 def test_each_fact_is_kept_beside_the_others_and_is_a_change(store):
     store.changed()
-    store.set_at_door(1, after=7)
-    store.set_at_door(1, places={"directory": "/w"})
-    store.set_at_door(1, cancelled=True)
-    assert store.at_door(1) == AtDoor(7, True, {"directory": "/w"}, "")
+    store.at_doors.change(1, after=7)
+    store.at_doors.change(1, places={"directory": "/w"})
+    store.at_doors.change(1, cancelled=True)
+    assert store.at_doors.of(1) == AtDoor(7, True, {"directory": "/w"}, "")
     assert store.changed() == {1}
-    assert store.at_door(2) == AtDoor()
+    assert store.at_doors.of(2) == AtDoor()
 
 
 def test_outputs_wait_from_the_end_until_they_are_placed_or_nobody_wants_them(store):
     for grid, last in ((1, {"placed": PLACED}), (2, {"cancelled": True})):
-        store.set_at_door(grid, places=PLACES)
-        assert (store.at_door(grid).waits, store.unplaced()) == (True, False)
+        store.at_doors.change(grid, places=PLACES)
+        assert (store.at_doors.of(grid).waits, store.at_doors.any_unplaced()) == (True, False)
         store.set_grid_job(grid, step=Step.FINISHED, outcome="completed")
-        assert store.unplaced()
-        store.set_at_door(grid, **last)
-        assert (store.at_door(grid).waits, store.unplaced()) == (False, False)
+        assert store.at_doors.any_unplaced()
+        store.at_doors.change(grid, **last)
+        assert (store.at_doors.of(grid).waits, store.at_doors.any_unplaced()) == (False, False)
 
 
 def test_a_name_that_is_no_text_comes_back_as_it_was(store):
-    store.set_at_door(1, places=PLACES)
-    assert store.at_door(1).places == PLACES
+    store.at_doors.change(1, places=PLACES)
+    assert store.at_doors.of(1).places == PLACES
 
 
 def test_a_removed_grid_job_leaves_nothing(store):
-    store.set_at_door(1, places=PLACES)
-    store.remove(store.grid_job(1))
+    store.at_doors.change(1, places=PLACES)
+    store.removals.remove(store.grid_job(1))
     assert store.db.execute("SELECT count(*) FROM at_door").fetchone() == (0,)

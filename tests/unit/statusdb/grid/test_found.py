@@ -39,7 +39,7 @@ def test_found_submissions_are_looked_for_like_lost_ones(store):
     local = store.local_job(1, 0)
     assert (local.state, local.attempt, local.submission) == (State.SUBMITTING, 2, 2)
     assert store.grid_job(1).submissions == 2
-    assert any("2 submissions found" in line.reason for line in store.journal(1, None, 10))
+    assert any("2 submissions found" in line.reason for line in store.journals.of(1, None, 10))
 
 
 def test_an_intent_in_another_s_directory_was_never_submitted(store, home):

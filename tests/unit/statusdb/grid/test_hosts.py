@@ -59,24 +59,24 @@ def at(minute: int) -> str:
 
 def test_attempts_are_counted_by_host(store: Store) -> None:
     a, b = HostTotal("a", 5, 0, 1, 3, at(4), at(5)), HostTotal("b", 2, 1, 1, 0, "", at(3))
-    assert sorted(store.host_totals()) == [a, b]
-    assert store.host_totals("b") == [b]
-    assert store.host_totals("c") == []
+    assert sorted(store.hosts.totals()) == [a, b]
+    assert store.hosts.totals("b") == [b]
+    assert store.hosts.totals("c") == []
     assert (a.share, b.share) == (0.75, 0.0)
 
 
 def test_reasons_are_those_of_failures(store: Store) -> None:
-    found = store.host_reasons(10)
+    found = store.hosts.reasons(10)
     assert {host: [(each.reason.words, each.times) for each in those] for host, those in found.items()} == {
         "a": [("exit 3: disk full", 2), ("exit 139", 1)]
     }
     assert found["a"][0].reason.kind is Kind.EXIT
-    assert store.host_reasons(10, "b") == {}
-    assert sum(map(len, store.host_reasons(1, "a").values())) == 1
+    assert store.hosts.reasons(10, "b") == {}
+    assert sum(map(len, store.hosts.reasons(1, "a").values())) == 1
 
 
 def test_the_latest_ends_come_first_and_then_what_runs(store: Store) -> None:
-    found = store.tried_lately(at(2), 10)
+    found = store.hosts.tried_lately(at(2), 10)
     assert [(each.grid, each.n, each.verdict) for each in found] == [
         (2, 2, "killed"),
         (2, 1, "completed"),
@@ -88,11 +88,11 @@ def test_the_latest_ends_come_first_and_then_what_runs(store: Store) -> None:
     assert found[2].kind is Kind.EXIT
     assert found[2][:9] == ("a", 2, 1, 1, 0, 1, "2026-01-31T12:00:00Z", "failed", "exit 3: disk full")
     assert (found[2].updated, found[2].record) == (at(4), "up 7.5\n")
-    assert [each.verdict for each in store.tried_lately("", 1)] == ["killed", ""]
+    assert [each.verdict for each in store.hosts.tried_lately("", 1)] == ["killed", ""]
 
 
 def test_attempts_and_grid_jobs_of_one_host(store: Store) -> None:
-    assert [(each.grid, each.n) for each in store.attempts_on("a", 3)] == [(2, 2), (2, 1), (2, 0)]
-    assert store.attempts_on("c", 3) == []
-    assert store.grid_jobs_on("a", 5) == [GridJobOnHost(2, 3, 1), GridJobOnHost(1, 2, 2)]
-    assert store.grid_jobs_on("a", 1) == [GridJobOnHost(2, 3, 1)]
+    assert [(each.grid, each.n) for each in store.hosts.attempts_on("a", 3)] == [(2, 2), (2, 1), (2, 0)]
+    assert store.hosts.attempts_on("c", 3) == []
+    assert store.hosts.grid_jobs_on("a", 5) == [GridJobOnHost(2, 3, 1), GridJobOnHost(1, 2, 2)]
+    assert store.hosts.grid_jobs_on("a", 1) == [GridJobOnHost(2, 3, 1)]

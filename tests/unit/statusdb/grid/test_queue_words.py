@@ -32,25 +32,25 @@ def store(tmp_path):
 
 
 def heard(store, seen):
-    store.set_queue_words(store.new_queue_words(seen))
+    store.queue_words.put(store.queue_words.new(seen))
 
 
 def test_a_group_keeps_the_time_of_its_first_listing(store):
     heard(store, {RESOURCES: 3, QOS: 1})
     then, store.clock.at = store.clock.at, "2026-01-31T13:00:00.000Z"
     heard(store, {RESOURCES: 2, (1, 1, "held", "a person"): 1})
-    assert store.queue_words(1) == [
+    assert store.queue_words.of(1) == [
         QueueWords(1, "held", "a person", 1, store.clock.at),
         QueueWords(1, "submitted", "Resources", 2, then),
     ]
     heard(store, {})
-    assert store.queue_words(1) == []
+    assert store.queue_words.of(1) == []
 
 
 def test_a_listing_that_says_the_same_writes_nothing(store):
     heard(store, {RESOURCES: 3})
     before, version = store.changes(), store.version(1)
-    assert store.new_queue_words({RESOURCES: 3}) == {}
+    assert store.queue_words.new({RESOURCES: 3}) == {}
     heard(store, {RESOURCES: 3})
     assert (store.changes(), store.version(1)) == (before, version)
 
@@ -66,7 +66,7 @@ def test_new_words_are_shown_anew_and_cause_no_look(store):
 def test_what_is_over_waits_for_nothing(store):
     heard(store, {RESOURCES: 3})
     store.set_submission(1, 1, state=SubmissionState.ENDED)
-    assert store.queue_words(1) == []
-    store.remove(store.grid_job(1))
+    assert store.queue_words.of(1) == []
+    store.removals.remove(store.grid_job(1))
     heard(store, {RESOURCES: 3})  # by a listing that was asked for before
-    assert store.new_queue_words({}) == {}
+    assert store.queue_words.new({}) == {}

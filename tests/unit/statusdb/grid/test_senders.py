@@ -18,14 +18,14 @@ def of(tmp_path) -> Store:
 
 def test_a_sender_is_found_by_the_contact_and_goes_with_the_grid_job(tmp_path):
     store = of(tmp_path)
-    assert (store.sender(1), store.sent_as("https://gk/1/"), store.sent_as("")) == (Sender(), 0, 0)
-    store.set_sender(1, SENDER)
-    assert (store.sender(1), store.sender(1).vo, store.sent_as("https://gk/1/")) == (SENDER, "dteam", 1)
-    store.set_in_vain({(1, 1, 1): 7.0, (1, 1, 2): 8.0}, [])
-    store.set_in_vain({}, [(1, 1, 2)])
-    assert store.in_vain() == {(1, 1, 1): 7.0}
-    store.remove(store.grid_job(1))
-    assert (store.sender(1), store.sent_as("https://gk/1/"), store.in_vain()) == (Sender(), 0, {})
+    assert (store.senders.of(1), store.senders.sent_as("https://gk/1/"), store.senders.sent_as("")) == (Sender(), 0, 0)
+    store.senders.put(1, SENDER)
+    assert (store.senders.of(1), store.senders.of(1).vo, store.senders.sent_as("https://gk/1/")) == (SENDER, "dteam", 1)
+    store.senders.set_in_vain({(1, 1, 1): 7.0, (1, 1, 2): 8.0}, [])
+    store.senders.set_in_vain({}, [(1, 1, 2)])
+    assert store.senders.in_vain() == {(1, 1, 1): 7.0}
+    store.removals.remove(store.grid_job(1))
+    assert (store.senders.of(1), store.senders.sent_as("https://gk/1/"), store.senders.in_vain()) == (Sender(), 0, {})
     store.close()
 
 
@@ -36,15 +36,19 @@ def test_grid_jobs_and_local_jobs_are_counted_by_dn_while_they_are_open(tmp_path
         store.set_grid_job(number, step=Step.RESOLVED)
         store.add_pieces(number, 0, [Piece()] * 3)
         store.end_split(number, 3)
-        store.set_sender(number, Sender(dn))
+        store.senders.put(number, Sender(dn))
         for n, state in enumerate((State.RUNNING, State.SUBMITTING)):
             store.set_local_job(number, n, state=state, witness=Witness.QUEUE)
         store.set_grid_job(number, step=step)
-    store.set_sender(1, Sender("/CN=A"))  # not split yet
-    assert (store.unfinished_of("/CN=A"), store.unfinished_of("/CN=B"), store.unfinished_of("/CN=C")) == (
+    store.senders.put(1, Sender("/CN=A"))  # not split yet
+    assert (
+        store.senders.unfinished_of("/CN=A"),
+        store.senders.unfinished_of("/CN=B"),
+        store.senders.unfinished_of("/CN=C"),
+    ) == (
         {1, 2},
         {4},
         set(),
     )
-    assert store.in_batch_of_senders() == [(2, "/CN=A", 2), (4, "/CN=B", 2)]
+    assert store.senders.in_batch_of_senders() == [(2, "/CN=A", 2), (4, "/CN=B", 2)]
     store.close()

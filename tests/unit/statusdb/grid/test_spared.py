@@ -16,17 +16,17 @@ def of(tmp_path) -> Store:
 def test_an_attempt_whose_wrapper_has_left_is_to_be_fenced_until_it_counts_or_does_not(tmp_path):
     store = of(tmp_path)
     for idx in (1, 2, 3):
-        store.set_left((1, 1, idx), 7, "wn1")
-    assert store.to_fence(2) == {(1, 1, 1): "wn1", (1, 1, 2): "wn1"}
-    assert (store.spared(1, 7), store.spared_among([(1, 1, 1)])) == (0, set())
-    store.spare((1, 1, 1), 7, "wn1")
-    store.set_left((1, 1, 1), 7, "wn1")  # told twice
-    store.count_in((1, 1, 2))
-    assert store.to_fence(9) == {(1, 1, 3): "wn1"}
-    assert (store.spared(1, 7), store.spared(1, 8)) == (1, 0)
-    assert store.spared_among([(1, 1, 1), (1, 1, 2), (1, 1, 3), (9, 9, 9)]) == {(1, 1, 1)}
-    store.remove(store.grid_job(1))
-    assert (store.to_fence(9), store.spared(1, 7)) == ({}, 0)
+        store.spared.set_left((1, 1, idx), 7, "wn1")
+    assert store.spared.to_fence(2) == {(1, 1, 1): "wn1", (1, 1, 2): "wn1"}
+    assert (store.spared.count(1, 7), store.spared.among([(1, 1, 1)])) == (0, set())
+    store.spared.spare((1, 1, 1), 7, "wn1")
+    store.spared.set_left((1, 1, 1), 7, "wn1")  # told twice
+    store.spared.count_in((1, 1, 2))
+    assert store.spared.to_fence(9) == {(1, 1, 3): "wn1"}
+    assert (store.spared.count(1, 7), store.spared.count(1, 8)) == (1, 0)
+    assert store.spared.among([(1, 1, 1), (1, 1, 2), (1, 1, 3), (9, 9, 9)]) == {(1, 1, 1)}
+    store.removals.remove(store.grid_job(1))
+    assert (store.spared.to_fence(9), store.spared.count(1, 7)) == ({}, 0)
     store.close()
 
 
@@ -36,9 +36,9 @@ def test_hosts_that_wrappers_have_left_are_known_once_their_attempts_are_fenced(
     store.end_split(1, 2)
     store.intend(1, 1, "jim-1-1", store.local_jobs(1))
     for idx, host in ((1, "wn1"), (2, "wn2")):
-        store.set_left((1, 1, idx), idx - 1, host)
-    assert store.left_since("") == set()
-    store.spare((1, 1, 1), 0, "wn1")
+        store.spared.set_left((1, 1, idx), idx - 1, host)
+    assert store.spared.left_since("") == set()
+    store.spared.spare((1, 1, 1), 0, "wn1")
     store.set_attempt(1, 1, 1, verdict="again", reason=Reason(Kind.AVOIDED, {"host": "wn1"}, "left wn1"))
-    assert (store.left_since("2000"), store.left_since("2999")) == ({"wn1"}, set())
+    assert (store.spared.left_since("2000"), store.spared.left_since("2999")) == ({"wn1"}, set())
     store.close()

@@ -31,21 +31,25 @@ def test_what_completed_local_jobs_have_used_is_found_by_type_and_request_id(hom
     add(home, 4, (1.0, ""), request_id="13669", job_type="others")
     add(home, 5, (1.0, ""), request_id="13669", test="yes")
     add(home, 6, (2.5, ""))
-    assert home.store.used("events", "13669", 10) == [Used(250, 4.0, 1), Used(250, 2.0, None), Used(250, 0.1, 200)]
-    assert home.store.used("events", "13669", 2) == [Used(250, 4.0, 1), Used(250, 2.0, None)]
-    assert home.store.used("events", "", 10) == [Used(250, 0.01, None)]
-    assert home.store.used("nothing", "", 10) == []
+    assert home.store.completed.used("events", "13669", 10) == [
+        Used(250, 4.0, 1),
+        Used(250, 2.0, None),
+        Used(250, 0.1, 200),
+    ]
+    assert home.store.completed.used("events", "13669", 2) == [Used(250, 4.0, 1), Used(250, 2.0, None)]
+    assert home.store.completed.used("events", "", 10) == [Used(250, 0.01, None)]
+    assert home.store.completed.used("nothing", "", 10) == []
 
 
 def test_the_peak_of_a_cgroup_at_its_limit_tells_nothing(home: Home) -> None:
     """It may be of files in the cache: who learns from it would ask for more and more."""
     full, half = f"{960 * 1024} cgroup", f"{500 * 1024} cgroup"
     add(home, 1, (250.0, full), (250.0, half), (250.0, full.replace("cgroup", "sampled")), asked=1000)
-    assert [each.memory_mb for each in home.store.used("events", "", 10)] == [None, 500, 960]
+    assert [each.memory_mb for each in home.store.completed.used("events", "", 10)] == [None, 500, 960]
 
 
 def test_of_times_that_cannot_be_true_no_more_is_learned_than_the_cores_can_have_used(home: Home) -> None:
     add(home, 1, (1e11, ""), (500.0, ""))
     forged = home.store.attempts(1)[0]
     home.store.set_attempt(1, 1, 1, record=with_seen(forged.record, 250.0, 2))
-    assert [each.cpu_per_event for each in home.store.used("events", "", 10)] == [2.0, 2.0]
+    assert [each.cpu_per_event for each in home.store.completed.used("events", "", 10)] == [2.0, 2.0]

@@ -67,8 +67,8 @@ def five(store: Store, clock: Clock) -> Store:
 
 def ids(store: Store, **asked: object) -> list[int]:
     wanted = GridJobsAsked(**asked)  # type: ignore[arg-type]
-    found = [job.id for job in store.grid_jobs_page(wanted, 100)]
-    assert store.count_grid_jobs(wanted._replace(after=None), 100) == len(found) or wanted.after
+    found = [job.id for job in store.seen.grid_jobs_page(wanted, 100)]
+    assert store.seen.count_grid_jobs(wanted._replace(after=None), 100) == len(found) or wanted.after
     return found
 
 
@@ -104,15 +104,15 @@ def test_grid_jobs_that_fit_are_given_newest_first(five: Store, asked: dict[str,
 
 
 def test_a_page_of_grid_jobs_has_no_requests_and_ends(five: Store) -> None:
-    first = five.grid_jobs_page(GridJobsAsked(), 2)
+    first = five.seen.grid_jobs_page(GridJobsAsked(), 2)
     assert [(job.id, job.request) for job in first] == [(5, {}), (4, {})]
-    assert five.count_grid_jobs(GridJobsAsked(), 3) == 4, "one more than was asked for, and not all"
+    assert five.seen.count_grid_jobs(GridJobsAsked(), 3) == 4, "one more than was asked for, and not all"
     assert five.grid_job(5).request["splitter"] == "EventBased", "the one that was read before is not forgotten"
 
 
 def test_choices_are_those_that_there_are(five: Store) -> None:
-    assert five.choices(10) == (["dzero_merge", "executable"], ["100%_sure", "alice", "bob", "eve"])
-    assert len(five.choices(2)[1]) == 2
+    assert five.seen.choices(10) == (["dzero_merge", "executable"], ["100%_sure", "alice", "bob", "eve"])
+    assert len(five.seen.choices(2)[1]) == 2
 
 
 # Local jobs
@@ -138,8 +138,8 @@ def moving(store: Store, clock: Clock) -> Store:
     store.change([Change(1, 2, State.SUBMITTING, State.RUNNING, Witness.CLAIM, (1,))])
     store.set_attempt(1, 2, 1, host="wn2", started="2026-01-31T11:00:30Z")
     store.set_local_job(1, 3, due=HELD, reason="held: 100%")
-    store.publish(1, 1, "generate", '<phase name="generate" done="1" total="2" unit="events"/>')
-    store.publish(1, 0, "generated", '<phase name="generated" done="2" total="2" unit="events"/>')
+    store.publications.publish(1, 1, "generate", '<phase name="generate" done="1" total="2" unit="events"/>')
+    store.publications.publish(1, 0, "generated", '<phase name="generated" done="2" total="2" unit="events"/>')
     return store
 
 
@@ -168,15 +168,15 @@ def moving(store: Store, clock: Clock) -> Store:
 )
 def test_local_jobs_that_fit_are_given_in_order(moving: Store, asked: dict[str, object], found: list[int]) -> None:
     wanted = LocalJobsAsked(**asked)  # type: ignore[arg-type]
-    assert [each.n for each in moving.local_jobs_page(1, wanted, 100)] == found
+    assert [each.n for each in moving.seen.local_jobs_page(1, wanted, 100)] == found
     if wanted.after < 0:
-        assert moving.count_local_jobs(1, wanted, 100) == len(found)
-        assert [n for n, _ in moving.states(1, wanted)] == found
-    assert [each.n for each in moving.local_jobs_page(1, wanted, 1)] == found[:1]
+        assert moving.seen.count_local_jobs(1, wanted, 100) == len(found)
+        assert [n for n, _ in moving.seen.states(1, wanted)] == found
+    assert [each.n for each in moving.seen.local_jobs_page(1, wanted, 1)] == found[:1]
 
 
 def test_a_local_job_is_seen_with_where_its_latest_attempt_ran(moving: Store) -> None:
-    seen = moving.local_jobs_page(1, LocalJobsAsked(), 100)
+    seen = moving.seen.local_jobs_page(1, LocalJobsAsked(), 100)
     assert [(each.host, each.started, each.attempt, each.submission) for each in seen] == [
         ("wn1", "2026-01-31T10:05:00Z", 1, 1),
         ("wn2", "2026-01-31T11:00:30Z", 2, 2),
@@ -190,27 +190,27 @@ def test_a_local_job_is_seen_with_where_its_latest_attempt_ran(moving: Store) ->
 
 
 def test_local_jobs_are_counted_by_blocks(moving: Store) -> None:
-    assert sorted(moving.blocks(1, 2), key=str) == [
+    assert sorted(moving.seen.blocks(1, 2), key=str) == [
         (0, State.COMPLETED, 1),
         (0, State.RUNNING, 1),
         (1, State.FAILED, 1),
         (1, State.WAITING, 1),
         (2, State.WAITING, 1),
     ]
-    assert moving.tallies([1, 2]) == {1: moving.counts(1)}
-    assert moving.tallies([]) == {}
+    assert moving.seen.tallies([1, 2]) == {1: moving.counts(1)}
+    assert moving.seen.tallies([]) == {}
 
 
 def test_hosts_with_the_most_failures_come_first(moving: Store) -> None:
-    assert moving.hosts(1, 10) == [
+    assert moving.seen.hosts(1, 10) == [
         HostSeen("wn1", 3, 2, "2026-01-31T11:00:00.000Z"),
         HostSeen("wn2", 1, 0, ""),
     ]
-    assert moving.hosts(1, 1) == moving.hosts(1, 10)[:1]
+    assert moving.seen.hosts(1, 1) == moving.seen.hosts(1, 10)[:1]
 
 
 def test_what_happened_is_counted_by_minute(moving: Store, clock: Clock) -> None:
-    assert moving.minutes(1) == [
+    assert moving.seen.minutes(1) == [
         Minute("2026-01-31T11:00", "completed", 1),
         Minute("2026-01-31T11:00", "failed", 1),
         Minute("2026-01-31T10:05", "started", 3),
@@ -222,34 +222,34 @@ def test_what_happened_is_counted_by_minute(moving: Store, clock: Clock) -> None
         Minute("2026-01-31T11:00", "failed", 1),
         Minute("2026-01-31T11:00", "started", 1),
     ]
-    assert moving.lately("2026-01-31T10:05:59Z") == lately
-    assert moving.lately("2026-01-31T10:06:00Z") == lately[1:]
+    assert moving.seen.lately("2026-01-31T10:05:59Z") == lately
+    assert moving.seen.lately("2026-01-31T10:06:00Z") == lately[1:]
 
 
 def test_exit_records_of_completed_attempts_alone_are_given(moving: Store) -> None:
-    assert moving.records_of_completed(1, 10) == ["record 0"]
-    assert moving.records_of_completed(1, 0) == []
+    assert moving.seen.records_of_completed(1, 10) == ["record 0"]
+    assert moving.seen.records_of_completed(1, 0) == []
 
 
 def test_exit_records_of_all_attempts_come_with_their_local_jobs(moving: Store) -> None:
-    assert (0, 1, "record 0") in [*moving.records_of_all(1)]
-    assert [*moving.records_of_all(9)] == []
+    assert (0, 1, "record 0") in [*moving.seen.records_of_all(1)]
+    assert [*moving.seen.records_of_all(9)] == []
 
 
 def test_a_batch_id_a_mark_and_a_host_lead_to_what_they_name(moving: Store) -> None:
-    assert moving.carried_by("4711") == moving.carried_by("mark-1-1") == [(1, 1)]
-    assert moving.carried_by("mark-1-2") == [(1, 2)]
-    assert moving.carried_by("471") == []
-    assert (moving.ran_on("wn2", 5), moving.ran_on("wn3", 5)) == ([1], [])
+    assert moving.seen.carried_by("4711") == moving.seen.carried_by("mark-1-1") == [(1, 1)]
+    assert moving.seen.carried_by("mark-1-2") == [(1, 2)]
+    assert moving.seen.carried_by("471") == []
+    assert (moving.seen.ran_on("wn2", 5), moving.seen.ran_on("wn3", 5)) == ([1], [])
 
 
 def test_phases_are_added_up_over_local_jobs(moving: Store) -> None:
-    moving.publish(1, 2, "generate", '<phase name="generate" done="5" total="6" unit="events"/>')
-    assert [each[:5] for each in moving.phases(1)] == [
+    moving.publications.publish(1, 2, "generate", '<phase name="generate" done="5" total="6" unit="events"/>')
+    assert [each[:5] for each in moving.publications.phases(1)] == [
         ("generated", "events", 2, 2, 1),
         ("generate", "events", 6, 8, 2),
     ]
-    assert [each[:5] for each in moving.phases_of(1, 2)] == [("generate", "events", 5, 6, 1)]
+    assert [each[:5] for each in moving.publications.phases_of(1, 2)] == [("generate", "events", 5, 6, 1)]
 
 
 def test_a_look_that_takes_too_long_is_given_up(store: Store) -> None:
@@ -258,6 +258,6 @@ def test_a_look_that_takes_too_long_is_given_up(store: Store) -> None:
         from jim.model import Piece
 
         store.add_pieces(1, first, [Piece()] * 5_000)
-    with pytest.raises(TooLong, match="more than 0 s"), store.at_most(0):
-        store.count_local_jobs(1, LocalJobsAsked(reasons=("*x*",)), 100)
-    assert store.count_local_jobs(1, LocalJobsAsked(), 100) == 101, "and the next one is not"
+    with pytest.raises(TooLong, match="more than 0 s"), store.seen.at_most(0):
+        store.seen.count_local_jobs(1, LocalJobsAsked(reasons=("*x*",)), 100)
+    assert store.seen.count_local_jobs(1, LocalJobsAsked(), 100) == 101, "and the next one is not"

@@ -48,7 +48,7 @@ def test_the_latest_phase_stands_first(store):
     add(store, size=9)
     sent(store)
     for key, done, name, updated in (("phase-a", 8, "initialise", "2026"), ("phase-b", 117, "generate", "2025")):
-        store.publish(1, 0, key, f'<phase name="{name}" done="{done}" total="250" unit="events"/>', 1)
+        store.publications.publish(1, 0, key, f'<phase name="{name}" done="{done}" total="250" unit="events"/>', 1)
         store.db.execute("UPDATE phase SET updated = ? WHERE key = ?", (updated, key))
     assert line(store) == "initialise 8 of 250 events; 0 of 9 local jobs completed"
     store.db.execute("UPDATE phase SET updated = '2027' WHERE key = 'phase-b'")

@@ -44,7 +44,7 @@ def wait(ground: Ground) -> None:
 
 
 def is_closed(ground: Ground, grp: str = "1") -> bool:
-    group = ground.store.group(ground.task().id, grp)
+    group = ground.store.pools.group(ground.task().id, grp)
     return bool(group and group.closed)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jim.database import MEMORY
 from jim.errors import UnknownJob
-from jim.statusdb.connected import Connected
+from jim.statusdb.connected import Connected, StorePart
 from jim.statusdb.task_rows import LIVE_TASKS, Task, TaskLine, TaskState
 from jim.statusdb.task_spec import SourceSpec, Spec
 from jim.statusdb.tasks.task_rules import RULES
@@ -59,48 +59,53 @@ def _moved(value: Any, old: str, new: str) -> Any:
     return {name: _moved(each, old, new) for name, each in value.items()} if isinstance(value, dict) else value
 
 
-class Tasks(Connected):
+class Tasks(StorePart):
     """The part of a status DB about tasks as a whole."""
 
-    _changed_tasks: set[int]  # since the last question
-    _shows_tasks_anew: bool
-    _last_number = 0  # of a task that this store has seen, also if it was removed since
-    times_changed = 0  # how often any task was found changed
+    def __init__(self, connected: Connected) -> None:
+        super().__init__(connected)
+        self._changed = set[int]()  # since the last question
+        self._last_number = 0  # of a task that this store has seen, also if it was removed since
+        self.times_changed = 0  # how often any task was found changed
 
-    def _touch_task(self, number: int) -> None:
+    def touch(self, number: int) -> None:
         """Record, in a transaction, that something of a task changes."""
-        self._changed_tasks.add(number)
-        self._shows_tasks_anew = True
+        self._changed.add(number)
+        self.connected.show_tasks_anew()
 
-    def changed_tasks(self) -> set[int]:
+    def mark(self, numbers: Iterable[int]) -> None:
+        """Record that something of tasks has changed that people do not see, but that a move acts on."""
+        self._changed.update(numbers)
+
+    def changed(self) -> set[int]:
         """Return the tasks that this store has changed since the last call, and perhaps others."""
-        changed, self._changed_tasks = self._changed_tasks, set()
+        changed, self._changed = self._changed, set()
         self.times_changed += bool(changed)
         return changed
 
-    def tasks(self, *states: TaskState) -> list[Task]:
+    def all(self, *states: TaskState) -> list[Task]:
         """Return the tasks in these states, or all, in the order of their creation."""
         marks = ",".join("?" * len(states))
         where = f"WHERE state IN ({marks})" if states else ""
         return [_task(row) for row in self.db.execute(f"SELECT * FROM task {where} ORDER BY id", tuple(states))]
 
-    def task(self, number: int) -> Task | None:
+    def one(self, number: int) -> Task | None:
         """Return one task; None if it was removed."""
         return next(map(_task, self.db.execute("SELECT * FROM task WHERE id = ?", (number,))), None)
 
-    def task_named(self, name: str) -> Task:
+    def named(self, name: str) -> Task:
         """Return the task with a name."""
         found = self.db.execute("SELECT * FROM task WHERE name = ?", (name,))
         for row in found:
             return _task(row)
-        where = self.file.parent if self.file != MEMORY else "a state directory without a status DB"
+        where = self.connected.file.parent if self.connected.file != MEMORY else "a state directory without a status DB"
         raise UnknownJob(f"there is no task {name!r} in {where}")
 
-    def any_live_task(self) -> bool:
+    def any_live(self) -> bool:
         """Tell whether the keeper has to stay for a task."""
         return self.db.execute(f"SELECT 1 FROM task WHERE state IN ({LIVE}) LIMIT 1").fetchone() is not None
 
-    def add_task(
+    def add(
         self,
         name: str,
         nonce: str,
@@ -118,15 +123,15 @@ class Tasks(Connected):
                 return 0
             number, fixed = self._new_number(), bool(old and self.fixes(old[0]))
             if old:
-                self.remove_task(old[0])
+                self.remove(old[0])
             values = (name, nonce, owner, *row, json.dumps(throttle), spec.priority, now, now)
             self.db.execute(ADD, (number, *values))
             self._add_sources(number, spec.sources)
             if old:  # what it feeds stays fed by it
                 self.db.execute("UPDATE source SET upstream = ? WHERE upstream = ?", (number, old[0]))
-            self.note_task(number, "replaced" if old else "created", by)
+            self.note(number, "replaced" if old else "created", by)
             if old and old[3] and old[3] == spec.to_test and not fixed:  # what a test depends on is as it was
-                self.set_task(number, state=TaskState.READY, tested=old[3])
+                self.change(number, state=TaskState.READY, tested=old[3])
         return number
 
     def _new_number(self) -> int:
@@ -137,12 +142,12 @@ class Tasks(Connected):
 
     def _add_sources(self, number: int, sources: Sequence[SourceSpec]) -> None:
         for k, each in enumerate(sources):
-            fed = (self.task_named(each.task).id, each.output) if each.kind == "task" else (0, "")
+            fed = (self.named(each.task).id, each.output) if each.kind == "task" else (0, "")
             sql = "INSERT INTO source (task, k, kind, upstream, stream) VALUES (?, ?, ?, ?, ?)"
             self.db.execute(sql, (number, k, each.kind, *fed))
             self.db.execute(COUNT, (number, f"{OF_SOURCE}{k}", "", "new", 0))
 
-    def remove_task(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         """Forget a task with all its rows; items of others that came from it say so no more by a number."""
         with self.transaction():
             self._last_number = max(self._last_number, number)
@@ -152,9 +157,9 @@ class Tasks(Connected):
             for fact in ("store", "another"):
                 self.db.execute("DELETE FROM meta WHERE name GLOB ?", (f"{fact} {number} *",))
             self.db.execute("DELETE FROM task WHERE id = ?", (number,))
-            self._shows_tasks_anew = True
+            self.connected.show_tasks_anew()
 
-    def set_task(self, number: int, **columns: Any) -> None:
+    def change(self, number: int, **columns: Any) -> None:
         """Change a task; a new state is written to its journal.
 
         Why a task goes on is for its journal alone: it would be told long after that.
@@ -166,8 +171,8 @@ class Tasks(Connected):
             columns["throttle"] = json.dumps(columns["throttle"])
         with self.transaction():
             if "state" in columns:
-                self.note_task(number, columns["state"], reason)
-            self._touch_task(number)
+                self.note(number, columns["state"], reason)
+            self.touch(number)
             names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
             values = (*columns.values(), self.clock.utc(), number)
             self.db.execute(f"UPDATE task SET {names} WHERE id = ?", values)
@@ -189,14 +194,14 @@ class Tasks(Connected):
             for change in MOVED:
                 self.db.execute(change, below)
 
-    def note_task(self, number: int, what: str, reason: str = "") -> None:
+    def note(self, number: int, what: str, reason: str = "") -> None:
         """Add a line to the journal of a task."""
         line = (number, self.clock.utc(), what, reason.encode(errors="backslashreplace").decode())
         with self.transaction():
-            self._touch_task(number)
+            self.touch(number)
             self.db.execute("INSERT INTO task_journal (task, at, what, reason) VALUES (?, ?, ?, ?)", line)
 
-    def task_journal(self, number: int, last: int = 100) -> list[TaskLine]:
+    def journal(self, number: int, last: int = 100) -> list[TaskLine]:
         """Return the last lines of a task's journal, oldest first."""
         sql = "SELECT seq, at, what, reason FROM task_journal WHERE task = ? ORDER BY seq DESC LIMIT ?"
         return [TaskLine(*row) for row in self.db.execute(sql, (number, last))][::-1]
@@ -207,7 +212,7 @@ class Tasks(Connected):
             found = self.db.execute("SELECT count(*) + 1 FROM fix WHERE task = ?", (number,)).fetchone()[0]
             row = (number, found, json.dumps(changes), self.clock.utc())
             self.db.execute("INSERT INTO fix VALUES (?, ?, ?, ?)", row)
-            self._touch_task(number)
+            self.touch(number)
         return int(found)
 
     def fixes(self, number: int, upto: int | None = None) -> dict[int, dict[str, Any]]:
@@ -217,13 +222,13 @@ class Tasks(Connected):
 
     # What is counted
 
-    def task_counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
+    def counts(self, number: int, what: str, grp: str | None = None) -> dict[str, int]:
         """Count the items or pieces of a task, or of one group of it, by state; without reading them."""
         where, values = ("AND grp = ?", [grp]) if grp is not None else ("", [])
         sql = f"SELECT state, sum(count) FROM task_tally WHERE task = ? AND what = ? {where} GROUP BY state"
         return {state: count for state, count in self.db.execute(sql, (number, what, *values)) if count}
 
-    def sent_of_tasks(self) -> dict[int, int]:
+    def sent(self) -> dict[int, int]:
         """Count the pieces of each task that are on the way."""
         sql = "SELECT task, sum(count) FROM task_tally WHERE what = 'pieces' AND state = 'sent' GROUP BY task"
         return {task: count for task, count in self.db.execute(sql) if count}
@@ -236,7 +241,7 @@ class Tasks(Connected):
         )
         return [number for (number,) in self.db.execute(sql, (priority,))]
 
-    def task_counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
+    def counts_by_group(self, number: int) -> Iterator[tuple[str, str, str, int]]:
         """Yield group, what is counted (items, pieces or outputs), state and count."""
         sql = (
             "SELECT grp, what, state, count FROM task_tally WHERE task = ? AND count > 0 AND state <> 'new' "
@@ -254,18 +259,18 @@ class Tasks(Connected):
         found = self.db.execute("SELECT what, count FROM task_tally WHERE task = ? AND state = 'new'", (task,))
         return {int(what.removeprefix(OF_SOURCE)): count for what, count in found}
 
-    def _recount(self, task: int, what: str, changes: Iterable[tuple[str, str, int]]) -> None:
+    def recount(self, task: int, what: str, changes: Iterable[tuple[str, str, int]]) -> None:
         """Let the tally follow: group, state, and how many more."""
-        self._touch_task(task)
+        self.touch(task)
         self.db.executemany(COUNT, ((task, what, grp, state, count) for grp, state, count in changes))
 
-    def _moved(self, task: int, what: str, found: Iterable[tuple[str, str, int]], now: str) -> None:
+    def moved(self, task: int, what: str, found: Iterable[tuple[str, str, int]], now: str) -> None:
         """Let the tally follow a move of so many of each group and state to another state."""
         for grp, was, count in found:
             if was != now:
-                self._recount(task, what, [(grp, was, -count), (grp, now, count)])
+                self.recount(task, what, [(grp, was, -count), (grp, now, count)])
 
-    def wrong_in_tasks(self) -> dict[str, int]:
+    def wrong(self) -> dict[str, int]:
         """Count the violations of what must hold of tasks at any moment, by its name."""
         return {
             name: int(self.db.execute(f"SELECT count(*) FROM ({sql})").fetchone()[0]) for name, sql in RULES.items()
