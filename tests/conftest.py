@@ -40,16 +40,23 @@ def is_good_for_tests(place):
 COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # fixtures that need a C compiler
 
 
-# Whole lives, again and again: kills and full disks, wrappers in every way, batch systems that lie, installs, and long
-# scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
+# Whole lives, again and again: kills and full disks, wrappers in every way, batch systems that lie, daemons, installs,
+# and long scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
 MORE = (
     *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/"),
     *("tests/unit/test_install.py", "tests/unit/test_distributions.py", "tests/unit/test_described.py"),
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
-    *(f"tests/unit/tasks/test_{scene}.py" for scene in ("histories", "replaced_promises", "outputs")),
-    *("tests/unit/statusdb/test_store_errors.py", "tests/unit/keeper/queue/test_avoiding.py"),
-    *("tests/unit/shell/test_strangers.py", "tests/unit/pages/test_private.py", "tests/unit/test_reused_ids.py"),
+    *(f"tests/unit/tasks/test_{scene}.py" for scene in ("histories", "replaced_promises", "outputs", "unexpected")),
+    *("tests/unit/tasks/test_odd_names.py", "tests/unit/tasks/pool/test_closing.py"),
+    *("tests/unit/cli/tasks/test_page.py", "tests/unit/cli/tasks/test_same_bytes.py"),
+    *("tests/unit/localbatch/test_daemon.py", "tests/unit/localbatch/test_run.py"),
+    *("tests/unit/handlers/shared/test_pythia_generate.py", "tests/unit/handlers/test_dzero_monte_carlo.py"),
+    *("tests/unit/doors/test_identity.py", "tests/unit/doors/test_generations.py"),
+    *("tests/unit/keeper/queue/test_avoiding.py", "tests/unit/keeper/queue/test_looking_up.py"),
+    *("tests/unit/keeper/test_serial.py", "tests/unit/statusdb/test_store_errors.py"),
+    *("tests/unit/shell/test_strangers.py", "tests/unit/shell/test_taken_already.py"),
+    *("tests/unit/pages/test_private.py", "tests/unit/pages/test_truth.py", "tests/unit/test_reused_ids.py"),
 )
 
 
