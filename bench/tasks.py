@@ -39,7 +39,7 @@ from jim.tasks.pieces.recovering import Recoveries
 from jim.tasks.results.following import follow
 from jim.tasks.sources import Found, directory
 from jim.tasks.sources.memory import Memory
-from jim.tasks.sources.mounted import identity
+from jim.tasks.sources.mount_points import identity
 
 REQUEST = 'request = { job_type = "executable", executable = "/bin/true", arguments = ["$InputFiles"] }'
 OPEN_ENDED = {"files": "*", "not": "", "stable_seconds": 1, "group": "", "closed_by": "", "kind": "directory"}

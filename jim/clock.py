@@ -11,7 +11,7 @@ class Clock:
     """The time. Ages and waits use `boot`, which neither jumps nor stops; people read `utc`.
 
     Stored due times use `steady`: seconds since 1970, counted on by `boot`. A jump of the clock therefore makes no due
-    time come earlier or later, until the keeper follows the jump (jim/keeper/due.py).
+    time come earlier or later, until the keeper follows the jump (jim/keeper/clock_jumps.py).
     """
 
     _followed: float | None = None

@@ -124,8 +124,8 @@ def wake(state: Path) -> None:
 
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
-    from jim.keeper import due
-    from jim.keeper.attempts import arrivals, ending, in_vain, settling
+    from jim.keeper import clock_jumps
+    from jim.keeper.attempts import arrivals, ending, never_starting, settling
     from jim.keeper.inbox import accepting
     from jim.keeper.queue import asking, avoiding, disks, dividing
     from jim.keeper.queue.fulfilling import Fulfilling
@@ -142,7 +142,7 @@ def moves() -> tuple[Move, ...]:
     return (
         of_site(room := disks.Disks()),  # looks for room on the disks, without which nothing is sent
         of_site(avoiding.Avoiding()),  # judges hosts: nothing is sent to black holes, what they have eaten is spared
-        of_site(due.follow_clock),  # after a jump of the clock, everything is due but held local jobs
+        of_site(clock_jumps.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox((aging := Aging()).remove)),  # requests and wishes of the doors
         of_site(arrivals.TakingSpool()),  # starts, ends and publications of the wrappers
         of_grid_job(dividing.resolve),  # accepted ─> resolved: size and directory
@@ -158,7 +158,7 @@ def moves() -> tuple[Move, ...]:
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs
-        of_site(in_vain.InVain()),  # attempts that can never start: fences them, or adopts those that did start
+        of_site(never_starting.InVain()),  # attempts that can never start: fences them, or adopts those that did start
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
@@ -169,7 +169,7 @@ def moves() -> tuple[Move, ...]:
 def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
     """Return the last of the moves: what is told and removed."""
     from jim.keeper.attempts.validating import Validating
-    from jim.keeper.results import telling
+    from jim.keeper.results import door_rounds
     from jim.keeper.results.accounting import Accounting
     from jim.keeper.rounds import of_site
 
@@ -178,7 +178,7 @@ def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
         of_site(Accounting()),  # writes the accounting of attempts that have ended
         of_site(aging),  # removes finished grid jobs above the age limit, and those that people want removed
         of_site(answering.publish),  # writes the summary for the site's Unix group
-        of_site(telling.tell),  # tells gatekeepers that do not poll
+        of_site(door_rounds.tell),  # tells gatekeepers that do not poll
     )
 
 

@@ -29,7 +29,7 @@ BESIDE = ("history", "listings", "messages")  # what adapters have beside them
 NOTHING_TO_TEST = {
     "jim/doors/keeping.py": "protocols: what the keeper offers to doors",
     "jim/splitting/errors.py": "exceptions, each with its word",
-    "jim/statusdb/asked.py": "values that lists ask for and get; test_hosts.py has the one sum among them",
+    "jim/statusdb/list_filters.py": "values that lists ask for and get; test_hosts.py has the one sum among them",
 }
 TALKING = ("jim.idealizer.", "jim.keeper.", "jim.admin.")
 OPENED = "import sys, jim.run_grid_job; jim.run_grid_job.door_of();"

@@ -17,7 +17,7 @@ from jim.admin.code import load_all
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
-from jim.doors import untaken
+from jim.doors import untaken_files
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
@@ -160,10 +160,10 @@ def _files(place: Path) -> Finding:
 def _inbox(state: Path) -> Finding:
     """Look for requests and wishes that no keeper can take."""
     said, todo = [], []
-    if barred := untaken.barred(state):
+    if barred := untaken_files.barred(state):
         said.append(f"{_files_of(barred)} cannot be read by this account")
-        todo.append(f"{untaken.remedy(barred[0])}; or remove the file")
-    if aside := untaken.aside(state):
+        todo.append(f"{untaken_files.remedy(barred[0])}; or remove the file")
+    if aside := untaken_files.aside(state):
         said.append(f"{_files_of(aside)} {'is' if len(aside) == 1 else 'are'} damaged")
         todo.append("submit the request, or ask for the wish, again; then remove the damaged file")
     if said:

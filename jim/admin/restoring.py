@@ -25,8 +25,8 @@ from typing import NamedTuple
 from jim import command
 from jim.clock import Clock
 from jim.doors import inbox
-from jim.doors.again import hand_in_again
 from jim.doors.numbers import PLACE, used
+from jim.doors.restored_requests import hand_in_again
 from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
@@ -47,7 +47,7 @@ from jim.model import Step, SubmissionState
 from jim.site.file import Site, make_state
 from jim.site.lock import alone
 from jim.statusdb import open_store
-from jim.statusdb.grid import found as lost
+from jim.statusdb.grid import restored_submissions as lost
 from jim.statusdb.store import Store
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER, OVER

@@ -10,8 +10,8 @@ from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.reading.filters import TIME, Filter, add_filters, from_arguments
 from jim.reading.lists import time_of
-from jim.reading.site.acts import acts
 from jim.reading.site.summaries import moment, text
+from jim.reading.site.who_did_what import acts
 from jim.reading.view import add_json, look
 from jim.site import acts as log
 from jim.site import file as site_file

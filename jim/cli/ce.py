@@ -7,8 +7,8 @@ import os
 
 from jim.admin import ce_proof, ce_service
 from jim.admin.finding import untried
-from jim.cli.acted import acted
-from jim.cli.checked import checked
+from jim.cli.connection_findings import checked
+from jim.cli.recorded_acts import acted
 from jim.cli.text import say
 from jim.site import file as site_file
 

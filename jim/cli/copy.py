@@ -7,7 +7,7 @@ import argparse
 from jim.cli.text import say_json
 from jim.errors import BadRequest
 from jim.reading.view import look
-from jim.work.again import copied
+from jim.work.followup_requests import copied
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from contextlib import closing
 
-from jim.cli.acted import acted
+from jim.cli.recorded_acts import acted
 from jim.cli.text import say, say_json
 from jim.clock import Clock
 from jim.errors import UnknownJob

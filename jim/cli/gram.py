@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from jim.admin import gram_service
-from jim.cli.acted import acted
-from jim.cli.checked import checked
+from jim.cli.connection_findings import checked
+from jim.cli.recorded_acts import acted
 from jim.cli.text import say
 from jim.site import file as site_file
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from jim.cli.acted import acted
+from jim.cli.recorded_acts import acted
 from jim.cli.text import escaped, say, warn
 from jim.doors.contract import door_of
 from jim.doors.inbox import account

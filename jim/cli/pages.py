@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from jim import run_grid_job
-from jim.cli.acted import acted
 from jim.cli.arguments import number, whole_number
+from jim.cli.recorded_acts import acted
 from jim.cli.table import table
 from jim.cli.text import local_time, say
 from jim.errors import BadRequest, BadSite, in_words

@@ -11,7 +11,7 @@ from jim.model import State, Step
 from jim.reading.job.effects import refuse_on_wave
 from jim.reading.view import look, refuse_local_job
 from jim.splitting.registry import splits_requests
-from jim.work.again import recovering
+from jim.work.followup_requests import recovering
 from jim.work.splitters import find
 
 

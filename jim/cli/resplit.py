@@ -14,7 +14,7 @@ from jim.model import Verb
 from jim.reading.job.effects import nowhere_to_run, refuse_on_wave
 from jim.reading.view import View, look
 from jim.request import handler_of
-from jim.work.again import smaller
+from jim.work.followup_requests import smaller
 from jim.work.pieces import check
 
 

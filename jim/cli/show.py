@@ -25,9 +25,9 @@ from jim.reading.documents.json_documents import (
     of_member,
 )
 from jim.reading.job import last_lines, queue_words
-from jim.reading.job.masks import piece_words
 from jim.reading.job.names import name_of
 from jim.reading.job.phases import phases
+from jim.reading.job.piece_inputs import piece_words
 from jim.reading.quantities import ago, counted, how_many, memory_words, spent_words
 from jim.reading.view import View, add_json, look
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from typing import Any
 
-from jim.cli.acted import acted
+from jim.cli.recorded_acts import acted
 from jim.cli.table import table
 from jim.cli.text import local_time, plain, say, say_json, warn, with_local_times
 from jim.errors import BadRequest, JimError

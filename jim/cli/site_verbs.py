@@ -13,8 +13,8 @@ from typing import Any
 
 from jim.admin import init as site_init
 from jim.cli import site_orders, site_test
-from jim.cli.acted import acted
 from jim.cli.every_account import NO_ACCOUNT
+from jim.cli.recorded_acts import acted
 from jim.cli.text import say, say_finding, say_json
 from jim.clock import Clock
 from jim.errors import BadRequest, BadSite, JimError, UnknownJob

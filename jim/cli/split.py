@@ -13,7 +13,7 @@ from jim import request as requests
 from jim.cli.table import table
 from jim.cli.text import plain, say, say_json, warn
 from jim.errors import BadRequest
-from jim.reading.job.masks import mask_in_words, more
+from jim.reading.job.piece_inputs import mask_in_words, more
 from jim.reading.view import add_json
 from jim.site import file as site_file
 from jim.site.file import Site

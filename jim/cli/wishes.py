@@ -10,7 +10,7 @@ from typing import Any
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
-from jim.cli.awaited import HELP, NOTHING_CHANGED, last_line, until_taken, what_became
+from jim.cli.awaited_wishes import HELP, NOTHING_CHANGED, last_line, until_taken, what_became
 from jim.cli.bulk import say_refused, sorted_out
 from jim.cli.text import say
 from jim.doors.inbox import slices_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from jim.clock import Clock
 from jim.idealizer.health import Health
-from jim.keeper.doubts import Doubts
 from jim.keeper.looks import Looks
+from jim.keeper.unlisted_attempts import Doubts
 from jim.keeper.workers import Workers
 from jim.site.file import Site
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jim.adapters.base import Adapter
     from jim.idealizer.channel import Channel
     from jim.jobs import Key
-    from jim.keeper.claimed import Spoilt
     from jim.keeper.open_doors import OpenDoors
+    from jim.keeper.recorded_outputs import Spoilt
     from jim.keeper.serial import Hold
     from jim.statusdb.store import Store
 

@@ -17,7 +17,7 @@ from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.files import read_regular
 from jim.idealizer.channel import Channel
-from jim.keeper import due, serial
+from jim.keeper import clock_jumps, serial
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
@@ -55,7 +55,7 @@ def open_keeper(site: Site) -> Keeper:
         answer = run(set_up, limit=site.batch.command_seconds)
         if answer.code != 0:
             raise BadSite(f"the batch system cannot be set up: {answer.facts()}")
-    due.resume(store, clock)
+    clock_jumps.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
     channel.starts.waits.extend(published_waits(site.summary))
     return Keeper(site, store, channel, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))

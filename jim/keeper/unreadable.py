@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from jim.doors.untaken import remedy
+from jim.doors.untaken_files import remedy
 from jim.keeper.keeper import Keeper
 
 log = logging.getLogger(__name__)

@@ -34,10 +34,10 @@ from jim.reading import filters, lists, quantities
 from jim.reading.hosts import Host, all_hosts
 from jim.reading.job.history import MOST
 from jim.reading.job.names import name_of, took
-from jim.reading.patience import Patience
 from jim.reading.progress import progress
 from jim.reading.site.accounts import Accounts
 from jim.reading.site.site_view import health
+from jim.reading.slow_disks import Patience
 from jim.reading.view import View, look
 from jim.site import file as site_file
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jim.clock import as_utc
 from jim.errors import Away, Busy
-from jim.reading.heart import Heart
+from jim.reading.keeper_life import Heart
 from jim.reading.site.site_view import health
 from jim.reading.view import Disk, View
 from jim.statusdb import file_of, is_there

@@ -19,8 +19,8 @@ from jim.reading.quantities import span
 from jim.reading.view import View
 from jim.site.avoid import Order, ordered
 from jim.site.notices import utc
-from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
-from jim.statusdb.grid.tried import tried_lately
+from jim.statusdb.grid.host_evidence import tried_lately
+from jim.statusdb.list_filters import AttemptSeen, GridJobOnHost, HostTotal
 from jim.workdir.avoid import orders_of
 
 MOST_REASONS = 10_000

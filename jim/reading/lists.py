@@ -12,7 +12,7 @@ from jim.jobs import GridJob
 from jim.model import FROZEN, State, Step
 from jim.reading.filters import TIME, Filter, Filters, numbers, read
 from jim.reading.view import View
-from jim.statusdb.asked import GridJobsAsked, LocalJobsAsked, LocalJobSeen
+from jim.statusdb.list_filters import GridJobsAsked, LocalJobsAsked, LocalJobSeen
 from jim.statusdb.status import herd, status
 
 Row = TypeVar("Row")

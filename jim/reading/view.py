@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from jim.clock import Clock, age_seconds, as_utc
-from jim.doors import inbox, untaken
+from jim.doors import inbox, untaken_files
 from jim.errors import BadRequest, JimError, UnknownJob
 from jim.files import read_regular
 from jim.jobs import GridJob, LocalJob, is_unwritten
 from jim.model import NOTHING, State, Step, SubmissionState
-from jim.reading import before, heart
-from jim.reading.heart import Heart
+from jim.reading import before, keeper_life
+from jim.reading.keeper_life import Heart
 from jim.reading.progress import progress
 from jim.site import file as site_file
 from jim.site import space
@@ -116,7 +116,7 @@ class View:
             self._open_if_made()
             return self.store.grid_job(number)  # the keeper took it between the two looks
         except UnknownJob:
-            hint = untaken.hint(self.site.state, number) or before.hint(self.site)
+            hint = untaken_files.hint(self.site.state, number) or before.hint(self.site)
             raise UnknownJob(f"there is no grid job {number} in {self.site.state}{hint}") from None
 
     def _open_if_made(self) -> None:
@@ -257,7 +257,7 @@ class View:
 
     def heart(self) -> Heart:
         """Tell whether a keeper is at work here; if not, include the last keeper's final message."""
-        return heart.heart(self.site.state, self.store.clock)
+        return keeper_life.heart(self.site.state, self.store.clock)
 
     def keeper_seen(self) -> str:
         """Return when a keeper last wrote its heartbeat; what only it can know is as of then. Empty: none ever did."""
@@ -272,7 +272,7 @@ class View:
 
     def heartbeat_age(self) -> float | None:
         """Return the seconds since the last heartbeat; None at rest, or if none is known since the machine started."""
-        return heart.age(self.site.state, self.store.clock)
+        return keeper_life.age(self.site.state, self.store.clock)
 
     @cached_property
     def published(self) -> Published:

@@ -13,8 +13,8 @@ from jim.database import MEMORY, opened, part, store_error, transaction
 from jim.errors import Damaged, JimError, LogLost, StoreError, UnknownJob
 from jim.files import identity_of, set_apart
 from jim.jobs import HELD
+from jim.statusdb.derived_sql import let_make
 from jim.statusdb.formats import FIRST, VERSION, schema
-from jim.statusdb.making import let_make
 from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
 
 Identity = tuple[int, int] | None

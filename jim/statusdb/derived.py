@@ -1,6 +1,6 @@
 """What the store keeps in addition, so that lists, maps and pictures take no look at every local job.
 
-A derived table follows from other rows (making.py), and changes in the transaction that changes those rows.
+A derived table follows from other rows (derived_sql.py), and changes in the transaction that changes those rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jim.jobs import Key
 from jim.model import State
 from jim.statusdb import rows
 from jim.statusdb.connected import StorePart
-from jim.statusdb.making import BLOCK, CODES, DERIVED, ON_HOST, PULSES, STARTED, Table, made_anew, of_one
+from jim.statusdb.derived_sql import BLOCK, CODES, DERIVED, ON_HOST, PULSES, STARTED, Table, made_anew, of_one
 
 DAY_MINUTES = 24 * 60
 FINE_MINUTES, KEPT_MINUTES = 2 * DAY_MINUTES, 400 * DAY_MINUTES  # of the site's pulse

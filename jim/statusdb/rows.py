@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from jim.jobs import Attempt, Compared, Ended, GridJob, Journal, Live, LocalJob, Submission
 from jim.model import FINAL, IN_BATCH, NOTHING, Kind, Piece, Reason, State, Step, SubmissionState, Witness
-from jim.statusdb.packed import moment, packed, unpacked, word
 from jim.statusdb.pieces import as_json, piece_of, pieces_text
+from jim.statusdb.short_forms import moment, packed, unpacked, word
 
 if TYPE_CHECKING:
     from jim.database import Cursor

@@ -97,7 +97,7 @@ CREATE TABLE attempt (
     attempt INTEGER NOT NULL,
     host TEXT NOT NULL DEFAULT '',
     started TEXT NOT NULL DEFAULT '',   -- when its claim was seen; empty: never
-    record TEXT NOT NULL DEFAULT '',    -- the exit record, as packed.py packs it; text: by a version before
+    record TEXT NOT NULL DEFAULT '',    -- the exit record, as short_forms.py packs it; text: by a version before
     verdict TEXT NOT NULL DEFAULT '',   -- empty: live
     reason TEXT NOT NULL DEFAULT '',
     updated TEXT NOT NULL,
@@ -132,7 +132,7 @@ CREATE TABLE journal (
     grid INTEGER NOT NULL,
     n INTEGER,                          -- null: about the grid job
     attempt INTEGER,
-    was TEXT NOT NULL DEFAULT '',       -- here digits stand for words: packed.py
+    was TEXT NOT NULL DEFAULT '',       -- here digits stand for words: short_forms.py
     now TEXT NOT NULL DEFAULT '',
     witness TEXT NOT NULL,
     reason TEXT NOT NULL DEFAULT ''

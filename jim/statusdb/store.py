@@ -17,21 +17,21 @@ from jim.statusdb import rows
 from jim.statusdb.documents.elements import Elements
 from jim.statusdb.documents.task_elements import TaskElements
 from jim.statusdb.grid.answers import Answers
-from jim.statusdb.grid.at_doors import AtDoors
+from jim.statusdb.grid.door_facts import AtDoors
 from jim.statusdb.grid.hosts import Hosts
 from jim.statusdb.grid.journals import ACCEPTED, Journals
 from jim.statusdb.grid.last_lines import LastLines
+from jim.statusdb.grid.not_counted import Spared
 from jim.statusdb.grid.numbers import Numbers
 from jim.statusdb.grid.queue_words import QueueWords
 from jim.statusdb.grid.removals import Removals
 from jim.statusdb.grid.senders import Senders
-from jim.statusdb.grid.spared import Spared
 from jim.statusdb.grid.submissions import Submissions
-from jim.statusdb.grid.used import Completed
-from jim.statusdb.packed import code, moment_code
+from jim.statusdb.grid.used_resources import Completed
 from jim.statusdb.pieces import as_json
-from jim.statusdb.seen.browsed import Browsed
+from jim.statusdb.seen.list_pages import Browsed
 from jim.statusdb.seen.publications import Publications
+from jim.statusdb.short_forms import code, moment_code
 from jim.statusdb.tasks.broken_promises import BrokenPromises
 from jim.statusdb.tasks.chains import Chains
 from jim.statusdb.tasks.outputs import Outputs

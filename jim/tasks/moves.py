@@ -10,7 +10,7 @@ from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.counting import tick
 from jim.tasks.effects import is_tried
 from jim.tasks.keeping import Keeper, ask_again
-from jim.tasks.pieces import trying
+from jim.tasks.pieces import trial_waves
 from jim.tasks.pieces.handing_in import hand_in
 from jim.tasks.pieces.planning import Planning
 from jim.tasks.pieces.releasing import Releasing
@@ -19,7 +19,7 @@ from jim.tasks.pool.looking import Looking
 from jim.tasks.results import ending
 from jim.tasks.results.following import follow
 from jim.tasks.results.storing import keep
-from jim.tasks.unexpected import alone
+from jim.tasks.unexpected_errors import alone
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -93,11 +93,11 @@ class Tasks:
     def _moves(self, keeper: Keeper, task: Task) -> float:
         when = NEVER
         if is_tried(task):
-            when = trying.go_on(keeper, task, self.looking.looked(keeper, task))
+            when = trial_waves.go_on(keeper, task, self.looking.looked(keeper, task))
         if task.state is TaskState.TESTING:
             when = min(when, self.looking.look(keeper, task))
         elif task.state is TaskState.RUNNING:
-            when = min(when, tick(keeper, task.id), trying.go_on_alone(keeper, task))
+            when = min(when, tick(keeper, task.id), trial_waves.go_on_alone(keeper, task))
             task = keeper.store.tasks.one(task.id) or task  # these may have changed the throttle, or paused the task
             planned = self.planning.plan(keeper, task)
             when = min(when, self.looking.look(keeper, task), planned)

@@ -24,18 +24,18 @@ from jim.tasks.effects import (
     to_retry,
     written,
 )
-from jim.tasks.file import kept
-from jim.tasks.file.asked import unfit
+from jim.tasks.file import sent_along
 from jim.tasks.file.checks import checked
 from jim.tasks.file.connecting import in_order
+from jim.tasks.file.wish_checks import unfit
 from jim.tasks.file.words import THROTTLE
 from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.recovering import Recoveries
 from jim.tasks.pieces.waves import fixed
-from jim.tasks.pool import losing, pool_wishes
+from jim.tasks.pool import lost_items, pool_wishes
+from jim.tasks.release_room import Place
 from jim.tasks.results.ending import prefer
 from jim.tasks.results.following import BY_CANCEL, BY_PAUSE
-from jim.tasks.room import Place
 from jim.tasks.throttle import Throttle, read, resumed
 from jim.work.own_values import CUT_BY, KNOWN_BY
 
@@ -106,8 +106,8 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
         keeper.store.tasks.note(task.id, f"{verb} changes nothing", why)
         return
     if verb == TaskVerb.RECOVER:
-        lost = losing.lose(keeper, task)
-        keeper.store.tasks.note(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
+        lost = lost_items.lose(keeper, task)
+        keeper.store.tasks.note(task.id, "recover", lost_items.with_lost(recoveries.recover(keeper, task), lost))
         return
     if verb == TaskVerb.RETRY:
         _try_again(keeper, task, content, recoveries)
@@ -123,12 +123,12 @@ def _try_again(keeper: Keeper, task: Task, content: Mapping[str, Any], recoverie
     """Try failed pieces again as they are; new pieces do the work of those of which something is not kept."""
     numbers = to_retry(keeper.store, task, content)
     old = need_new(keeper.store, task, numbers)
-    lost = losing.lose(keeper, task)
+    lost = lost_items.lose(keeper, task)
     if lost and not numbers:
         keeper.store.tasks.note(task.id, "retry", f"nothing is tried again: {not_kept_in_words(lost)}")
         return
     if old:
-        keeper.store.tasks.note(task.id, "recover", losing.with_lost(recoveries.recover(keeper, task), lost))
+        keeper.store.tasks.note(task.id, "recover", lost_items.with_lost(recoveries.recover(keeper, task), lost))
         task = keeper.store.tasks.named(task.name)
         content = {**content, "most": content["most"] - len(old)} if content.get("most") else content
     elif lost:
@@ -242,7 +242,7 @@ def _cancel(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
 def _remove(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     """Forget a task; then its copies go. If they stay after a kill, they are swept a day later."""
     keeper.store.tasks.remove(task.id)
-    work = partial(kept.forget, keeper.site.state, task.name, task.nonce)
+    work = partial(sent_along.forget, keeper.site.state, task.name, task.nonce)
     keeper.workers.start(Errand(("task copies", task.nonce), work, lambda _: None, lambda _: None))
 
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from jim.clock import age_seconds
 from jim.jobs import Attempt, GridJob, Journal, LocalJob
 from jim.model import FINAL, State, Step, Witness
-from jim.statusdb.grid.found import AFTER_THE_BACKUP
+from jim.statusdb.grid.restored_submissions import AFTER_THE_BACKUP
 from tests.fake_batch.accounts import accounted
 from tests.fake_batch.gateway import ATTEMPTS, KEPT_DAYS, WALL, Gateway
 from tests.fake_batch.node import HOLE, TOUCH

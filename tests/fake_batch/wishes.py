@@ -10,7 +10,7 @@ from jim.errors import UnknownJob
 from jim.evidence.transitions import FAMILY_VERBS as WITH_WORDS
 from jim.jobs import GridJob, Journal
 from jim.model import FINAL, State, Step, Witness
-from jim.statusdb.grid.found import AFTER_THE_BACKUP
+from jim.statusdb.grid.restored_submissions import AFTER_THE_BACKUP
 from tests.fake_batch.gateway import WALL
 from tests.fake_batch.oracle import OPENED_BY, Oracle
 

@@ -23,7 +23,7 @@ from jim.database import Connection
 from jim.errand import Errand
 from jim.errors import Unclear, UnknownJob
 from jim.idealizer.channel import Channel, Programs
-from jim.keeper import due
+from jim.keeper import clock_jumps
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
@@ -393,7 +393,7 @@ class World:
             raise
 
     def _begin(self, store: Store) -> None:
-        due.resume(store, self.clock)
+        clock_jumps.resume(store, self.clock)
         channel = Channel(self.batch, self.site.batch.command_seconds, self.clock, self.programs())
         workers, doors = StandInWorkers(self.clock), OpenDoors(self.site.site.handlers)
         hold = hold_of(self.site, store)

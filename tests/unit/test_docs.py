@@ -30,7 +30,7 @@ from jim.site.rules import COMMANDS
 from jim.splitting.parameters import declared
 from jim.splitting.registry import known, splitter_of
 from jim.tasks.file import reading as task_file
-from jim.tasks.file.hints import hints
+from jim.tasks.file.unknown_variables import hints
 from tests.support.documents import HOME, blocks, code, indented, text_of
 from tools import splitting_pictures
 

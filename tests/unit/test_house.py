@@ -132,14 +132,14 @@ READING = (
         "jim.reading",
         "jim.doors.inbox",
         "jim.doors.target",
-        "jim.doors.untaken",
+        "jim.doors.untaken_files",
         "jim.work",
         "jim.request",
-        "jim.tasks.file.asked",
-        "jim.tasks.pieces.on_waves",
+        "jim.tasks.file.wish_checks",
+        "jim.tasks.pieces.wave_wishes",
         "jim.tasks.throttle",
-        "jim.tasks.crowding",
-        "jim.tasks.room",
+        "jim.tasks.unsettled_waves",
+        "jim.tasks.release_room",
         "jim.tasks.effects",
         "jim.tasks.file.streams",
     }
@@ -448,7 +448,7 @@ def test_errors_become_exit_codes_in_one_place() -> None:
     all_nodes = ((file, node) for file in FILES for node in nodes_of(file))
     catchers = [file for file, node in all_nodes if isinstance(node, ast.ExceptHandler) and _catches_all(node)]
     place = ["jim/doors/serving.py"] * 2
-    assert catchers == ["jim/command.py", *place, "jim/plugins.py", "jim/tasks/unexpected.py"]
+    assert catchers == ["jim/command.py", *place, "jim/plugins.py", "jim/tasks/unexpected_errors.py"]
 
 
 def test_library_code_neither_prints_nor_exits() -> None:

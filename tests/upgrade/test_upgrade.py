@@ -13,7 +13,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import State, Step
-from jim.statusdb.asked import LocalJobsAsked
+from jim.statusdb.list_filters import LocalJobsAsked
 from jim.statusdb.store import Store
 from tests.upgrade.captured import opened, unpack, written
 

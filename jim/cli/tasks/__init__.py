@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from jim.cli.tasks import changing, checking, looking, making, models, watching
-from jim.cli.tasks.later import add_later
+from jim.cli.tasks import changing, checking, create, looking, models, watching
+from jim.cli.tasks.planned_words import add_later
 
-MODULES = (making, checking, models, looking, watching, changing)
+MODULES = (create, checking, models, looking, watching, changing)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

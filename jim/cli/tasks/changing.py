@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from jim import run_grid_job
 from jim.cli.arguments import whole_number
-from jim.cli.awaited import HELP as HELP_WAIT
-from jim.cli.awaited import NOTHING_CHANGED, until_taken, what_became_of_task
-from jim.cli.tasks.later import DISK
+from jim.cli.awaited_wishes import HELP as HELP_WAIT
+from jim.cli.awaited_wishes import NOTHING_CHANGED, until_taken, what_became_of_task
+from jim.cli.tasks.planned_words import DISK
 from jim.cli.tasks.watching import line_of, watch_test
 from jim.cli.text import say, say_json
 from jim.doors import inbox
@@ -23,8 +23,8 @@ from jim.reading.tasks.task import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.effects import POOL_VERBS, TaskVerb, hangs_on, paused_by_itself, pool_of, refusal
-from jim.tasks.file.asked import unfit
 from jim.tasks.file.streams import trouble_with
+from jim.tasks.file.wish_checks import unfit
 from jim.tasks.file.words import THROTTLE
 
 HELP = {
@@ -170,7 +170,7 @@ def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
         return {"task": wanted.task.name, "verb": verb.value, "left": wanted.left}
     if wanted.later:
         return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, "told": after_others(wanted.task)}
-    from jim.cli.tasks.told import told  # slow to load, and who lists tasks needs none of it
+    from jim.cli.tasks.wish_effects import told  # slow to load, and who lists tasks needs none of it
 
     words, facts = told(view, verb, wanted.task, wanted.content)
     return {"task": wanted.task.name, "verb": verb.value, "wish": wanted.content, **facts, "told": words}

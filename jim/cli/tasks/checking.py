@@ -19,10 +19,10 @@ from jim.site import file as site_file
 from jim.site.file import Site
 from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
 from jim.statusdb.task_spec import SourceSpec, Spec
-from jim.tasks.file import creating, kept
+from jim.tasks.file import creating, sent_along
 from jim.tasks.file import reading as task_file
 from jim.tasks.file.checks import sample
-from jim.tasks.file.hints import hints
+from jim.tasks.file.unknown_variables import hints
 from jim.tasks.pieces.cutting import Pool, cut, ranges
 from jim.tasks.pieces.waves import Load, made, stepped
 from jim.tasks.pool.looking import look_now
@@ -105,7 +105,7 @@ def _refused(spec: Spec, site: Site) -> str:
     if spec.to_test:
         return ""
     try:
-        creating.is_known(site, spec, kept.digest(spec))
+        creating.is_known(site, spec, sent_along.digest(spec))
     except BadRequest as error:
         return str(error)
     return ""

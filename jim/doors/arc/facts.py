@@ -12,7 +12,7 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.files import read_regular, rewrite
 from jim.statusdb import open_store
-from jim.statusdb.seen.totals import Totals, totals_of
+from jim.statusdb.seen.resource_totals import Totals, totals_of
 
 LONGEST, MOST_NODES = 4 * 1024 * 1024, 100
 FACT = re.compile("(exitcode|nodename|Processors|WallTime|UserTime|MaxResidentMemory|LRMS(Start|End)Time)=")

@@ -25,7 +25,7 @@ from jim.command import forked, run
 from jim.doors import generations, inbox
 from jim.doors.arc import ENDED, delegations, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
-from jim.doors.arc.told import Told, tell, told_of
+from jim.doors.arc.told_ends import Told, tell, told_of
 from jim.errors import JimError, words_of
 from jim.files import locked, read_regular, replace, replace_durably
 from jim.site import file as site_file

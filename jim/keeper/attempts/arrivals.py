@@ -18,8 +18,8 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
 from jim.files import missed
 from jim.jobs import Attempt, Change, Key
-from jim.keeper.attempts import alike, judging, publishing, spool
-from jim.keeper.attempts.alike import Arrival
+from jim.keeper.attempts import bulk_reports, judging, publishing, spool
+from jim.keeper.attempts.bulk_reports import Arrival
 from jim.keeper.attempts.plausible import store_record
 from jim.keeper.keeper import Keeper
 from jim.keeper.rejecting import Why
@@ -67,8 +67,8 @@ def _take_reports(keeper: Keeper, arrivals: Sequence[Arrival]) -> int:
     if not arrivals:
         return 0
     with keeper.store.transaction():
-        alike = _take_alike(keeper, arrivals)
-        taken = [_remove if (each.mark, each.key, each.kind) in alike else _take(keeper, each) for each in arrivals]
+        in_bulk = _take_in_bulk(keeper, arrivals)
+        taken = [_remove if (each.mark, each.key, each.kind) in in_bulk else _take(keeper, each) for each in arrivals]
     for arrival, then in zip(arrivals, taken, strict=True):
         if then:
             then(keeper, arrival)
@@ -91,10 +91,10 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
     return len(arrivals)
 
 
-def _take_alike(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[alike.Told]:
+def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.Told]:
     """Take in together what needs no decision; the first report of a submission confirms all of the submission."""
-    reports = alike.reports(arrivals)
-    for report in alike.unconfirmed(keeper, reports):
+    reports = bulk_reports.reports(arrivals)
+    for report in bulk_reports.unconfirmed(keeper, reports):
         try:
             with keeper.store.part():
                 confirm(keeper, report.key, report.batch)
@@ -102,7 +102,7 @@ def _take_alike(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[alike.Told]:
             raise
         except (JimError, OSError, ValueError) as error:
             log.warning("spool: %s: %s", report.mark, error)
-    return alike.take(keeper, reports)
+    return bulk_reports.take(keeper, reports)
 
 
 def _arrivals(keeper: Keeper, entries: Iterable[os.DirEntry[str]], publications: int) -> list[Arrival]:
@@ -203,7 +203,7 @@ def _is_put_off(keeper: Keeper, arrival: Arrival, error: Exception) -> bool:
 
 def _start(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a process won the claim: the attempt runs, whatever the queue shows."""
-    attempt, claim = _attempt(keeper, arrival), alike.claim_in(arrival.path)
+    attempt, claim = _attempt(keeper, arrival), bulk_reports.claim_in(arrival.path)
     begun(keeper, attempt, claim.host, claim.batch, claim.nonce)
 
 
@@ -228,7 +228,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str, nonce: str
     keeper.channel.starts.started(key[:2], keeper.clock.boot())
     confirm(keeper, key, batch_id)
     was = store.state(grid, attempt.n)
-    if was in alike.PENDING:
+    if was in bulk_reports.PENDING:
         store.change([Change(grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n])])
     if not store.grid_job(grid).started:
         store.set_grid_job(grid, started=1)
@@ -247,12 +247,13 @@ def confirm(keeper: Keeper, key: Key, batch_id: str) -> None:
 
 def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
     """Move a submission and its local jobs from submitting to submitted."""
-    alike: dict[int, list[int]] = {}
+    numbers_of: dict[int, list[int]] = {}
     for each in keeper.store.attempts(grid, k=k):
         if not each.verdict:
-            alike.setdefault(each.attempt, []).append(each.n)
+            numbers_of.setdefault(each.attempt, []).append(each.n)
     keeper.store.change(
-        Change(grid, attempt, State.SUBMITTING, State.SUBMITTED, witness, numbers) for attempt, numbers in alike.items()
+        Change(grid, attempt, State.SUBMITTING, State.SUBMITTED, witness, numbers)
+        for attempt, numbers in numbers_of.items()
     )
     if keeper.store.grid_job(grid).step is Step.SPLIT:
         keeper.store.set_grid_job(grid, step=Step.ACTIVE)
@@ -260,7 +261,7 @@ def accepted(keeper: Keeper, grid: int, k: int, witness: Witness) -> None:
 
 def _exit(keeper: Keeper, arrival: Arrival) -> None:
     """Take in an end. Wrappers write into the spool in place, and only once the record is in their directory."""
-    text = alike.record_in(arrival.path)
+    text = bulk_reports.record_in(arrival.path)
     if not is_whole(text):
         attempt, (grid, k, index) = _attempt(keeper, arrival), arrival.key
         if attempt.verdict:
@@ -311,7 +312,7 @@ def nonce_of(attempt: Attempt) -> str:
 def _refused(keeper: Keeper, arrival: Arrival) -> None:
     """Note that a second wrapper of an attempt was refused; no state changes."""
     attempt = _attempt(keeper, arrival)
-    host = alike.claim_in(arrival.path).host
+    host = bulk_reports.claim_in(arrival.path).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
     keeper.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
 
@@ -320,4 +321,4 @@ def _left(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a wrapper has left a host which JIM avoids; `leaving` fences the attempt."""
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
-        keeper.store.spared.set_left(arrival.key, attempt.n, alike.claim_in(arrival.path).host)
+        keeper.store.spared.set_left(arrival.key, attempt.n, bulk_reports.claim_in(arrival.path).host)

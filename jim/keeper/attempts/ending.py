@@ -21,8 +21,8 @@ from jim.evidence.exit_record import is_forged
 from jim.evidence.verdict import Verdict
 from jim.jobs import Attempt, Key
 from jim.keeper.attempts import arrivals, judging
-from jim.keeper.away import is_removed
 from jim.keeper.keeper import Keeper
+from jim.keeper.missing_directories import is_removed
 from jim.model import Kind, Reason, State, Witness
 from jim.workdir.claims import put_over, record_text, trace
 from jim.workdir.removed import remake, was_remade

@@ -10,10 +10,10 @@ from jim.clock import age_seconds
 from jim.errors import JimError, StoreError
 from jim.files import missed, read_regular
 from jim.jobs import Key
-from jim.keeper.attempts.alike import Arrival
+from jim.keeper.attempts.bulk_reports import Arrival
 from jim.keeper.keeper import Keeper
 from jim.request.grammars import grammars_of
-from jim.statusdb.asked import Publisher
+from jim.statusdb.list_filters import Publisher
 from jim.statusdb.published import LONGEST, MOST, MOST_BYTES, OF_ALL, PHASE, PHASE_KEY, UNCHECKED, phase_element
 
 log = logging.getLogger(__name__)

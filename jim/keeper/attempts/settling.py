@@ -22,9 +22,9 @@ from jim.evidence.listing import Doubt
 from jim.files import passes
 from jim.jobs import Key, Live
 from jim.keeper import reasons
-from jim.keeper.attempts import arrivals, ending, judging, leaving
-from jim.keeper.away import IsAway, fence
+from jim.keeper.attempts import arrivals, ending, judging, left_hosts
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.keeper.missing_directories import IsAway, fence
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.avoid import host_left
 from jim.workdir.claims import Trace, has_refused, record_text, trace
@@ -260,7 +260,7 @@ def _take(keeper: Keeper, key: Key, finding: Finding) -> None:
     if finding.record:
         _take_record(keeper, key, finding.record)
     elif finding.left and (attempt := keeper.store.attempt(*key)):
-        leaving.left(keeper, attempt, finding.left)
+        left_hosts.left(keeper, attempt, finding.left)
     elif finding.lost:
         judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
     elif stopped:

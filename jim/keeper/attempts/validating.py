@@ -9,8 +9,8 @@ from functools import partial
 from jim.errand import Errand
 from jim.keeper.keeper import Keeper
 from jim.request.grammars import grammars_of
-from jim.statusdb.asked import Unchecked
 from jim.statusdb.documents.validating import Found, compare
+from jim.statusdb.list_filters import Unchecked
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500

@@ -18,17 +18,17 @@ from jim.keeper.attempts import publishing
 from jim.keeper.inbox import wishes
 from jim.keeper.inbox.refusing import put_aside, refuse
 from jim.keeper.inbox.resplitting import Resplits
-from jim.keeper.inbox.slices import Slices, meet
+from jim.keeper.inbox.wish_targets import Slices, meet
 from jim.keeper.keeper import Keeper
 from jim.keeper.results.aging import is_going
 from jim.keeper.unreadable import say_that_it_is_left
 from jim.model import Step, Verb, Witness
 from jim.tasks import wishes as task_wishes
 from jim.tasks.effects import PREFIX
-from jim.tasks.pieces.on_waves import refused_on_wave
 from jim.tasks.pieces.recovering import Recoveries
+from jim.tasks.pieces.wave_wishes import refused_on_wave
 from jim.tasks.results.following import unsettle
-from jim.tasks.unexpected import as_fault
+from jim.tasks.unexpected_errors import as_fault
 
 log = logging.getLogger(__name__)
 PASSING = (StoreError, Outdated)  # these say nothing of a file

@@ -12,13 +12,13 @@ from jim.errors import JimError, StoreError
 from jim.evidence.transitions import FREEZES_AS, NotPossible, not_split_again
 from jim.jobs import GridJob, LocalJob
 from jim.keeper import reasons
-from jim.keeper.inbox.slices import Slices, chosen
+from jim.keeper.inbox.wish_targets import Slices, chosen
 from jim.keeper.keeper import Keeper
-from jim.keeper.results import spoilt
+from jim.keeper.results import lost_outputs
 from jim.model import Piece, Step, Witness
 from jim.request import handler_of
 from jim.site.file import Site
-from jim.work.again import smaller
+from jim.work.followup_requests import smaller
 from jim.work.pieces import herd_of, within_limits
 
 STEPS = (Step.SPLIT, Step.ACTIVE, Step.COLLECTING, Step.FINISHED)  # collecting: only where that has failed
@@ -58,7 +58,7 @@ class Resplits:
         if isinstance(pieces, BaseException):
             raise NotPossible(str(pieces) or type(pieces).__name__) from pieces
         if job.step is Step.COLLECTING:
-            spoilt.fail(keeper, job, gives_up=True, chosen={old.n})
+            lost_outputs.fail(keeper, job, gives_up=True, chosen={old.n})
             keeper.lost.spoilt.pop(job.id, None)  # the tar is tried anew
             old = store.local_job(job.id, old.n)
         why = reasons.split_again(old.reason)

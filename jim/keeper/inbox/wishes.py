@@ -21,10 +21,10 @@ from jim.jobs import GridJob, LocalJob
 from jim.keeper import reasons
 from jim.keeper.inbox.editing import edit
 from jim.keeper.inbox.resplitting import STEPS, Resplits
-from jim.keeper.inbox.slices import Slices, chosen
+from jim.keeper.inbox.wish_targets import Slices, chosen
 from jim.keeper.keeper import Keeper
 from jim.keeper.queue.fulfilling import end_single
-from jim.keeper.results import spoilt
+from jim.keeper.results import lost_outputs
 from jim.keeper.results.collecting import end_unsent, is_unsent
 from jim.model import MOST_PRIORITY, State, Step, Verb, Witness
 from jim.statusdb.seen.record import retryable
@@ -89,7 +89,7 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
     if not again and job.step is not Step.COLLECTING:
         raise NotPossible(NONE_TO_RETRY)
     if job.step is Step.COLLECTING:  # it has failed: what keeps the tar from being made is tried again, too
-        spoilt.fail(keeper, job, gives_up=True, chosen={each.n for each in again})
+        lost_outputs.fail(keeper, job, gives_up=True, chosen={each.n for each in again})
         again = [each for each in again if keeper.store.state(job.id, each.n) is not State.COMPLETED]
         keeper.lost.spoilt.pop(job.id, None)  # the tar is tried anew
     for each in again:
@@ -104,7 +104,7 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
 
 def _as_failed(keeper: Keeper, job: GridJob, slices: Slices) -> list[LocalJob]:
     """Return the local jobs that a retry chooses from; those whose outputs were lost are seen as failed."""
-    lost = spoilt.failing(keeper, job) if job.step is Step.COLLECTING else {}
+    lost = lost_outputs.failing(keeper, job) if job.step is Step.COLLECTING else {}
     named = chosen(keeper.store, job.id, slices) if slices else retryable(keeper.store, job.id)
     ended = {each.n: each for each in named}
     for n, verdict in lost.items():

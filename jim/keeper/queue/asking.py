@@ -20,11 +20,11 @@ from jim.evidence.listing import PENDING, Compared, Doubt, compare, shown, unsee
 from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
 from jim.keeper.attempts import arrivals
-from jim.keeper.doubts import Listed
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING
 from jim.keeper.queue.fulfilling import clear
 from jim.keeper.queue.looking_up import LOST, adopt
+from jim.keeper.unlisted_attempts import Listed
 from jim.keeper.workers import NEVER
 from jim.model import Kind, Listing, Observation, State, SubmissionState, Witness
 from jim.statusdb.store import Store

@@ -2,7 +2,7 @@
 
 A worker judges the hosts after each failure of an attempt, and before a grid job with failures ends; the loop stores
 what it has found. The order of the steps is free: the file `avoid` and the exclusion of hosts only decide where
-attempts run, and every attempt that a wrapper has left is fenced before the next one (`leaving.py`). A keeper that was
+attempts run, and every attempt that a wrapper has left is fenced before the next one (`left_hosts.py`). A keeper that was
 killed judges anew when it starts.
 """
 
@@ -23,12 +23,12 @@ from jim.evidence.avoiding import FACT, SPARED_AT_MOST, Avoided
 from jim.jobs import Attempt, Key, LocalJob
 from jim.keeper import reasons
 from jim.keeper.attempts import judging
-from jim.keeper.attempts.leaving import leave
+from jim.keeper.attempts.left_hosts import leave
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import JUDGED
 from jim.model import State, Step, Witness
 from jim.site.avoid import HOST, Order, ordered
-from jim.statusdb.grid.tried import left_lately, tried_lately
+from jim.statusdb.grid.host_evidence import left_lately, tried_lately
 from jim.statusdb.store import Store
 from jim.tasks.counting import has_been_eaten
 from jim.workdir import avoid

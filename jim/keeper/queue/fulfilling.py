@@ -11,10 +11,10 @@ from jim.errand import Errand
 from jim.errors import JimError
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
-from jim.keeper.away import fence
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING, SPARE_THREAD
-from jim.keeper.queue.whose import Others, also_of, others_of, require_no_doubt
+from jim.keeper.missing_directories import fence
+from jim.keeper.queue.reused_ids import Others, also_of, others_of, require_no_doubt
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness

@@ -11,8 +11,8 @@ from jim.errors import BadRequest, JimError, NotStarted, Outdated, Unclear
 from jim.evidence.exit_record import Told
 from jim.handlers.base import Handler
 from jim.jobs import GridJob, LocalJob, Submission
-from jim.keeper.away import IsAway, is_removed
 from jim.keeper.keeper import Keeper
+from jim.keeper.missing_directories import IsAway, is_removed
 from jim.keeper.serial import CHOICE
 from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of

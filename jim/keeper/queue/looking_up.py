@@ -12,9 +12,9 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import Told
 from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper.attempts import arrivals, judging
-from jim.keeper.away import fence, is_removed
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
+from jim.keeper.missing_directories import fence, is_removed
 from jim.keeper.queue.sending import refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness

@@ -22,7 +22,7 @@ from jim.keeper.attempts.publishing import element
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, JUDGED
 from jim.keeper.reasons import NEVER_SENT
-from jim.keeper.results import spoilt
+from jim.keeper.results import lost_outputs
 from jim.keeper.results.packing import LEAN, SpoiltOutputs, completed_in, fill
 from jim.keeper.workers import NEVER
 from jim.model import FROZEN, State, Step, Verb, Witness, roll_up
@@ -57,7 +57,7 @@ def collect(keeper: Keeper, job: GridJob) -> float:
         keeper.lost.spoilt.pop(job.id, None)
         return NEVER
     if (found := keeper.lost.spoilt.get(job.id)) and found.problems and (found.sure or not found.had_time):
-        return spoilt.look(keeper, job)
+        return lost_outputs.look(keeper, job)
     failed = partial(_not_gathered, keeper, job)
     work, done = partial(_gather, keeper, job), partial(finish, keeper, job.id)
     return keeper.workers.start(Errand(("collect", job.id), work, done, failed, grid=job.id))
@@ -259,7 +259,7 @@ def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
     with suppress(OSError), pinned(keeper.directory(job.id) / RESULT) as place:
         (place / f".{job.id}.tar").unlink()
     if isinstance(error, SpoiltOutputs):
-        spoilt.note(keeper, job, error)
+        lost_outputs.note(keeper, job, error)
         return
     log.warning("%d: collecting failed: %s", job.id, error)
     if job.wish == Verb.CANCEL and isinstance(error, JimError | FileNotFoundError):  # the outputs will not become valid

@@ -18,11 +18,11 @@ from jim.errors import JimError
 from jim.evidence.exit_record import Output
 from jim.files import open_regular
 from jim.jobs import GridJob, Key
-from jim.keeper.claimed import Claimed, Problem, Problems, claimed_by, problem_of
+from jim.keeper.recorded_outputs import Claimed, Problem, Problems, claimed_by, problem_of
 from jim.keeper.results.earlier_tar import EarlierTar
-from jim.keeper.results.enclosed import Enclosure
 from jim.keeper.results.naming import Naming
-from jim.keeper.results.unfinished import Unfinished, as_own
+from jim.keeper.results.outputs_of_failed import Unfinished, as_own
+from jim.keeper.results.tar_summary import Enclosure
 from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.store import Store

@@ -13,9 +13,9 @@ from jim.errand import Errand
 from jim.evidence import verdict
 from jim.evidence.verdict import Verdict
 from jim.jobs import Key
-from jim.keeper.attempts import alike, judging
-from jim.keeper.claimed import Claimed, Problem, claimed_by, problem_of
+from jim.keeper.attempts import bulk_reports, judging
 from jim.keeper.keeper import Keeper
+from jim.keeper.recorded_outputs import Claimed, Problem, claimed_by, problem_of
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
@@ -41,7 +41,7 @@ class Verifying:
 
     def _checked(self, keeper: Keeper, results: list[tuple[Claimed, Problem | None]]) -> None:
         with keeper.store.transaction():
-            completed = alike.complete(keeper, [claimed.key for claimed, problem in results if not problem])
+            completed = bulk_reports.complete(keeper, [claimed.key for claimed, problem in results if not problem])
             for claimed, problem in results:
                 found = self._verdict(keeper, claimed, problem)
                 if found:

@@ -23,7 +23,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.results import missing_inputs
 from jim.keeper.workers import NEVER
 from jim.model import Kind, State
-from jim.statusdb.asked import LastLine
+from jim.statusdb.list_filters import LastLine
 
 AT_ONCE, READ_EACH, MOST_REASONS, MOST_FILES = 200, 20, 20, 100
 TAIL_BYTES = 4096

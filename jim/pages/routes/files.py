@@ -26,7 +26,7 @@ from jim.pages.refusals import Refused
 from jim.reading.documents import files
 from jim.reading.documents.files import Found, Part
 from jim.reading.documents.xml_documents import Of, written
-from jim.reading.patience import Patience
+from jim.reading.slow_disks import Patience
 from jim.reading.view import View
 
 LOG_BYTES, MOST_LOG_BYTES = 64 * 1024, 1024 * 1024

@@ -23,7 +23,7 @@ from jim.reading.job import map as mapping
 from jim.reading.job.effects import offered
 from jim.reading.job.phases import phases
 from jim.reading.view import View
-from jim.statusdb.asked import HostSeen, LocalJobSeen
+from jim.statusdb.list_filters import HostSeen, LocalJobSeen
 from jim.statusdb.status import status
 
 HOSTS_SHOWN = 12

@@ -23,8 +23,8 @@ from jim.reading.documents.files import last_lines, log_files, outputs, sizes
 from jim.reading.job import history
 from jim.reading.job.claims import age, running
 from jim.reading.job.effects import offered
-from jim.reading.job.masks import piece_words
 from jim.reading.job.phases import phases
+from jim.reading.job.piece_inputs import piece_words
 from jim.reading.quantities import memory_words
 from jim.reading.view import View
 from jim.statusdb.published import UNCHECKED

@@ -24,7 +24,7 @@ from jim.reading.tasks.effects import OFFERED, TaskEffect, effect
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
 from jim.tasks.effects import POOL_VERBS, TaskVerb
-from jim.tasks.file.asked import unfit_number
+from jim.tasks.file.wish_checks import unfit_number
 from jim.tasks.throttle import NAMES
 
 log = logging.getLogger(__name__)

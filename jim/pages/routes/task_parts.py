@@ -25,7 +25,7 @@ from jim.reading.tasks.attempts import used_in_words
 from jim.reading.tasks.story import story
 from jim.reading.tasks.words import part_in_words
 from jim.reading.view import View
-from jim.statusdb.asked import ItemSeen, PieceSeen
+from jim.statusdb.list_filters import ItemSeen, PieceSeen
 from jim.statusdb.task_rows import Output, Task
 
 ITEM = ("id", "name", "group", "state", "size", "since", "note")

@@ -15,7 +15,7 @@ from jim.reading.job import last_lines, queue_words
 from jim.reading.job.phases import phases
 from jim.reading.job.waits import of_grid_job, of_local_job
 from jim.reading.view import View
-from jim.statusdb.asked import GridJobsAsked
+from jim.statusdb.list_filters import GridJobsAsked
 
 SHOWN = 50
 EVENTS = ("first_event", "events", "arguments")  # fields of a piece that are always in the document; others only if set

@@ -16,7 +16,6 @@ from jim.errors import BadRequest, JimError
 from jim.guide import guide
 from jim.reading.documents.xml_documents import LARGEST_WHOLE, Of, TooLarge, grid_jobs_of, tasks_of, unnamed, written
 from jim.reading.view import View
-from jim.statusdb.asked import Query
 from jim.statusdb.documents import writing, xml_text
 from jim.statusdb.documents.task_elements import TASK_ELEMENTS
 from jim.statusdb.documents.xpath import ALL, Most, xpath
@@ -24,6 +23,7 @@ from jim.statusdb.documents.xpath_hints import hints
 from jim.statusdb.documents.xpath_nodes import NotTranslated, Root
 from jim.statusdb.documents.xpath_sql import Translation, for_all
 from jim.statusdb.documents.xpath_tree import Tree, parsed
+from jim.statusdb.list_filters import Query
 
 if TYPE_CHECKING:
     from threading import BoundedSemaphore

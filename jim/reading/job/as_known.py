@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jim.reading.before_submission import Wait
-from jim.reading.heart import Heart
+from jim.reading.keeper_life import Heart
 from jim.reading.view import View
 
 AS_OF = "what has happened since then is known once a keeper is at work"

@@ -25,7 +25,7 @@ from jim.model import NOTHING, State, Step, Verb
 from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
 from jim.statusdb.seen.record import retryable
-from jim.tasks.pieces.on_waves import refused_on_wave
+from jim.tasks.pieces.wave_wishes import refused_on_wave
 from jim.workdir.removed import can_run_nothing
 
 Slices = tuple[tuple[int, int], ...]

@@ -13,7 +13,7 @@ from jim.evidence.exit_record import megabytes, times_of
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.view import View
-from jim.statusdb.asked import Minute
+from jim.statusdb.list_filters import Minute
 
 FEWEST = 20  # completions in an hour that suffice to estimate an end
 HOUR = 60  # minutes

@@ -9,7 +9,7 @@ from jim.jobs import GridJob
 from jim.reading.groups import Group, alike, failures
 from jim.reading.quantities import how_many
 from jim.reading.view import View
-from jim.statusdb.asked import LastLine
+from jim.statusdb.list_filters import LastLine
 
 
 def beside(view: View, grid: int, groups: Iterable[Group], owner: str = "") -> dict[str, str]:

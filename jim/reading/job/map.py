@@ -11,7 +11,7 @@ from jim.model import State
 from jim.reading.filters import Filters
 from jim.reading.lists import IN_ORDER, asked_of, is_narrowed
 from jim.reading.view import View
-from jim.statusdb.asked import LocalJobsAsked
+from jim.statusdb.list_filters import LocalJobsAsked
 
 MOST_SINGLE = 20_000  # with more local jobs, a cell stands for several
 MOST_CELLS = 4_000

@@ -9,7 +9,7 @@ from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.quantities import largest
 from jim.reading.view import View
-from jim.statusdb.asked import LONGEST_PARSED
+from jim.statusdb.list_filters import LONGEST_PARSED
 
 UNREAD = "{}"  # the request of a grid job in a list
 

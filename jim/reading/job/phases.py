@@ -10,7 +10,7 @@ from jim.errors import JimError
 from jim.jobs import GridJob
 from jim.reading.view import View
 from jim.request import handler_of
-from jim.statusdb.asked import PhaseSeen
+from jim.statusdb.list_filters import PhaseSeen
 from jim.statusdb.published import OF_ALL
 
 EVENTS = "events"

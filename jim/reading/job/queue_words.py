@@ -9,7 +9,7 @@ from jim.jobs import GridJob, LocalJob
 from jim.model import State, Step
 from jim.reading.quantities import span
 from jim.reading.view import View
-from jim.statusdb.asked import QueueWords
+from jim.statusdb.list_filters import QueueWords
 
 MOST = 5  # different words in one sentence
 

@@ -10,9 +10,9 @@ from jim.jobs import UNDECIDED, GridJob, LocalJob, Submission, is_unwritten
 from jim.model import FROZEN, Kind, State, Step, SubmissionState, Verb
 from jim.reading import avoided
 from jim.reading.before_submission import Wait, many, next_attempt, unwritten, waiting
-from jim.reading.heart import Heart
-from jim.reading.job import at_door, claims, queue_words, untaken
+from jim.reading.job import claims, gatekeeper_waits, queue_words, untaken_wishes
 from jim.reading.job.as_known import as_known
+from jim.reading.keeper_life import Heart
 from jim.reading.quantities import ago, counted, how_many, span
 from jim.reading.view import View
 from jim.statusdb.seen.record import failures, retryable
@@ -33,13 +33,13 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     """Return what a grid job waits for."""
     if job.step is Step.FINISHED:
         yield _finished(view, job)
-        yield from at_door.outputs(view, job)
-        yield from untaken.wishes(view, job)
+        yield from gatekeeper_waits.outputs(view, job)
+        yield from untaken_wishes.wishes(view, job)
         return
     heart = view.heart()
     yield from _keeper(heart)
     yield from _wish(view, job)
-    yield from at_door.earlier(view, job)
+    yield from gatekeeper_waits.earlier(view, job)
     if job.step in (Step.ACCEPTED, Step.RESOLVED):
         yield _preparing(view, job)
     elif job.step is Step.COLLECTING:
@@ -65,7 +65,7 @@ def of_local_job(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
     """Return what a local job waits for."""
     if local.state.final:
         yield _ended(job, local)
-        yield from untaken.wishes(view, job)
+        yield from untaken_wishes.wishes(view, job)
         return
     heart = view.heart()
     yield from _keeper(heart)
@@ -116,7 +116,7 @@ def _keeper(heart: Heart) -> Iterator[Wait]:
 
 
 def _wish(view: View, job: GridJob) -> Iterator[Wait]:
-    yield from untaken.wishes(view, job)
+    yield from untaken_wishes.wishes(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
     unsaid = view.published.unsaid.get(str(job.id))

@@ -13,8 +13,8 @@ from jim.clock import Clock, age_seconds
 from jim.doors.inbox import account as own_name
 from jim.errors import JimError
 from jim.model import NOTHING, State
-from jim.reading.patience import Patience
 from jim.reading.site.summaries import ODD, summary
+from jim.reading.slow_disks import Patience
 from jim.site.file import Site
 
 READ_SECONDS = 2.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jim import __version__
-from jim.doors import untaken
+from jim.doors import untaken_files
 from jim.errors import BadRequest, JimError
 from jim.files import read_regular
 from jim.jobs import GridJob
@@ -96,7 +96,7 @@ def look_around(view: View) -> Found:
     rejected = None
     with suppress(OSError):
         rejected = view.disk(lambda: _rejected(view.site.work / "rejected"))
-    aside, barred = len(untaken.aside(view.site.state)), len(untaken.barred(view.site.state))
+    aside, barred = len(untaken_files.aside(view.site.state)), len(untaken_files.barred(view.site.state))
     places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
     return Found(rooms, rejected, aside, barred, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])

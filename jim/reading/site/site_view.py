@@ -10,11 +10,11 @@ from typing import NamedTuple
 from jim.jobs import GridJob
 from jim.model import State, Step
 from jim.reading.before_submission import Wait
-from jim.reading.heart import Heart
 from jim.reading.job.waits import of_grid_job
+from jim.reading.keeper_life import Heart
 from jim.reading.quantities import how_many
 from jim.reading.view import Trouble, View
-from jim.statusdb.asked import GridJobsAsked
+from jim.statusdb.list_filters import GridJobsAsked
 from jim.statusdb.task_rows import PieceState, TaskState
 from jim.tasks.effects import paused_by_itself
 

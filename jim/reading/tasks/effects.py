@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jim.doors import inbox
 from jim.reading.quantities import how_many
 from jim.reading.tasks.task import Facts, facts
-from jim.reading.tasks.undone import unprintable
+from jim.reading.tasks.unfinished_work import unprintable
 from jim.reading.tasks.words import noun_of_items
 from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState

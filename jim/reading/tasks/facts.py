@@ -11,7 +11,7 @@ from jim.jobs import Alike
 from jim.model import Reason, State
 from jim.reading.groups import MOST_SHOWN, Group, alike, grouped
 from jim.reading.view import View
-from jim.statusdb.asked import TaskFailures
+from jim.statusdb.list_filters import TaskFailures
 from jim.statusdb.task_rows import Output, OutputState, PieceState, Source, Task, Todo, Wave
 from jim.statusdb.task_spec import SourceSpec
 from jim.statusdb.tasks.outputs import pool_of

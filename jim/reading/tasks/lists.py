@@ -11,7 +11,7 @@ from jim.reading.lists import COUNTED, LIMIT, PAGE, Page
 from jim.reading.tasks.records import TaskSeen
 from jim.reading.tasks.task import seen
 from jim.reading.view import View
-from jim.statusdb.asked import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
+from jim.statusdb.list_filters import GroupSeen, ItemsAsked, ItemSeen, OutputsAsked, PiecesAsked, PieceSeen
 from jim.statusdb.task_rows import ItemState, Output, OutputState, PieceState, Task, TaskState
 
 SORTS = ("created", "changed", "name")

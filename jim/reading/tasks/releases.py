@@ -7,9 +7,9 @@ from jim.reading.quantities import span
 from jim.reading.tasks.promises import STORED
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
-from jim.tasks.crowding import MOST_WAVES, is_crowded
-from jim.tasks.room import Room, first_of_others
+from jim.tasks.release_room import Room, first_of_others
 from jim.tasks.throttle import in_words
+from jim.tasks.unsettled_waves import MOST_WAVES, is_crowded
 
 
 def why_not_released(view: View, task: Task, what: str, room: Room, queued: int) -> Wait:

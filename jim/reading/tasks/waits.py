@@ -16,9 +16,9 @@ from jim.reading.tasks.hindrances import broken, upstream_idle, waiting_items
 from jim.reading.tasks.promises import ONLY_CANCEL, STORED, missing, of_failed
 from jim.reading.tasks.releases import why_not_released
 from jim.reading.tasks.task import facts, local_job_of
-from jim.reading.tasks.undone import MAY_RETRY, undone
+from jim.reading.tasks.unfinished_work import MAY_RETRY, undone
 from jim.reading.view import View
-from jim.statusdb.asked import PiecesAsked
+from jim.statusdb.list_filters import PiecesAsked
 from jim.statusdb.task_rows import (
     EMPTY,
     LIVE_TASKS,
@@ -35,7 +35,7 @@ from jim.statusdb.task_rows import (
 )
 from jim.statusdb.tasks.outputs import another_fact, pool_of
 from jim.tasks.effects import ENDED, OLDER, gone, is_older, is_tried
-from jim.tasks.room import Room
+from jim.tasks.release_room import Room
 from jim.tasks.throttle import in_words
 
 LAST = "the last look"

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from jim.model import Step
 from jim.statusdb import rows
-from jim.statusdb.asked import Detail, GridJobsAsked, Query, Refused
 from jim.statusdb.connected import Connected, StorePart
 from jim.statusdb.grid.queue_words import STILL_LISTED
-from jim.statusdb.seen.browsed import HERDS, Browsed
+from jim.statusdb.list_filters import Detail, GridJobsAsked, Query, Refused
+from jim.statusdb.seen.list_pages import HERDS, Browsed
 from jim.statusdb.status import SPLIT_TYPES, status
 
 NAMESPACE = "urn:jim:status:1"

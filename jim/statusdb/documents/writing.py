@@ -23,15 +23,15 @@ from jim.jobs import public
 from jim.statusdb.documents.elements import ELEMENTS, NAMESPACE
 from jim.statusdb.documents.task_writing import task_element
 from jim.statusdb.documents.xml_text import DECLARATION, OUTER, attributes, changed, heads, of_value, quoted, text
-from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.published import OF_ALL, UNCHECKED, phase_of
 from jim.statusdb.seen.record import record
+from jim.statusdb.short_forms import unpacked
 
 if TYPE_CHECKING:
     from jim.jobs import GridJob
     from jim.model import Piece
-    from jim.statusdb.asked import Detail
+    from jim.statusdb.list_filters import Detail
     from jim.statusdb.store import Store
     from jim.statusdb.task_rows import Task
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from operator import eq, ge, gt, le, lt, ne
 
-from jim.statusdb.asked import Query
 from jim.statusdb.documents.elements import Attribute, number_of
 from jim.statusdb.documents.task_elements import ALL_ELEMENTS as ELEMENTS
 from jim.statusdb.documents.task_elements import TASK_ELEMENTS
@@ -28,6 +27,7 @@ from jim.statusdb.documents.xpath_nodes import (
     tables_of,
 )
 from jim.statusdb.documents.xpath_tree import Call, Number, Operation, Path, Text, Tree, below
+from jim.statusdb.list_filters import Query
 
 MOST_PARTS = 300  # of an expression: SQLite's own limits are not far
 WHOLE = ("grid_job", "queued", *TASK_ELEMENTS)  # elements that are results only in a whole document

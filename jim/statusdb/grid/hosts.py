@@ -7,9 +7,9 @@ from typing import Any
 from jim.jobs import Alike
 from jim.model import Kind
 from jim.statusdb import rows
-from jim.statusdb.asked import AttemptSeen, GridJobOnHost, HostTotal
 from jim.statusdb.connected import StorePart
-from jim.statusdb.packed import unpacked
+from jim.statusdb.list_filters import AttemptSeen, GridJobOnHost, HostTotal
+from jim.statusdb.short_forms import unpacked
 
 # SQLite uses a partial index only if a query repeats the condition of the index literally.
 BADLY = "verdict NOT IN ('', 'completed', 'killed') AND host <> ''"

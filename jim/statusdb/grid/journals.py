@@ -9,7 +9,7 @@ from jim.jobs import Journal
 from jim.model import Witness
 from jim.statusdb import rows
 from jim.statusdb.connected import StorePart
-from jim.statusdb.packed import code, moment
+from jim.statusdb.short_forms import code, moment
 
 NEXT = "SELECT seq, at FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1"
 BY_PEOPLE = "SELECT * FROM journal WHERE seq >= ? AND witness IN (?, ?) AND was = '' ORDER BY seq"

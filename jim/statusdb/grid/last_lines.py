@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jim.model import State
-from jim.statusdb.asked import LastLine
 from jim.statusdb.connected import StorePart
-from jim.statusdb.packed import code
+from jim.statusdb.list_filters import LastLine
+from jim.statusdb.short_forms import code
 
 FAILED_AFTER = (
     "SELECT seq, n FROM journal INDEXED BY journal_by_grid_job "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jim.statusdb.asked import QueueWords as Words
 from jim.statusdb.connected import StorePart
+from jim.statusdb.list_filters import QueueWords as Words
 
 Key = tuple[int, int, str, str]  # grid job, submission, state, words
 # A submission that has ended waits for nothing: perhaps no listing has come since.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.jobs import GridJob
 from jim.statusdb.connected import StorePart
-from jim.statusdb.making import DERIVED
+from jim.statusdb.derived_sql import DERIVED
 
 OF_GRID_JOB = (
     *("local_job", "submission", "attempt", "detail", "refused", "journal", "request", "unanswered"),

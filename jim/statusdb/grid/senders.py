@@ -9,9 +9,9 @@ from typing import Any
 from jim.jobs import VERIFIED, Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
 from jim.statusdb.connected import StorePart
-from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
 from jim.statusdb.rows import column
+from jim.statusdb.short_forms import unpacked
 
 UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHED])
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))

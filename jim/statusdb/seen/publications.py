@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from jim.jobs import Key
 from jim.statusdb import rows
-from jim.statusdb.asked import Detail, PhaseSeen, Publisher, Refused, Unchecked
 from jim.statusdb.connected import StorePart
+from jim.statusdb.list_filters import Detail, PhaseSeen, Publisher, Refused, Unchecked
 from jim.statusdb.published import OF_ALL, phase_of
 
 BEFORE = "SELECT content, attempt, late FROM detail WHERE grid = ? AND n = ? AND name = ?"

@@ -9,8 +9,8 @@ from typing import Any
 from jim.evidence.exit_record import times_of
 from jim.model import Kind
 from jim.statusdb.connected import StorePart
-from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import as_json
+from jim.statusdb.short_forms import unpacked
 from jim.statusdb.task_rows import (
     LIVE_PIECES,
     WANTED,

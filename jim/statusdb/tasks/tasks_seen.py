@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from jim.model import Kind
-from jim.statusdb.asked import (
+from jim.statusdb.connected import StorePart
+from jim.statusdb.derived import minute_of
+from jim.statusdb.list_filters import (
     GroupSeen,
     HostSeen,
     ItemsAsked,
@@ -17,11 +19,9 @@ from jim.statusdb.asked import (
     PieceSeen,
     TaskFailures,
 )
-from jim.statusdb.connected import StorePart
-from jim.statusdb.derived import minute_of
-from jim.statusdb.packed import unpacked
 from jim.statusdb.pieces import piece_of
-from jim.statusdb.seen.browsed import Clauses, all_of, any_of, as_glob
+from jim.statusdb.seen.list_pages import Clauses, all_of, any_of, as_glob
+from jim.statusdb.short_forms import unpacked
 from jim.statusdb.task_rows import Output, TaskLine
 from jim.statusdb.tasks.outputs import read_output
 

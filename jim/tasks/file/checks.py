@@ -21,7 +21,7 @@ from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
 from jim.statusdb.task_spec import SourceSpec, Spec, Split
-from jim.tasks.file import places, streams
+from jim.tasks.file import directory_names, streams
 from jim.tasks.file.faults import Faults, Wrong, wrong
 from jim.tasks.file.words import ELSEWHERE
 from jim.tasks.sources import ALL
@@ -45,7 +45,7 @@ def check(spec: Spec, site: Site) -> Spec:
     for nth, each in enumerate(spec.sources):
         with faults.gathered(nth):
             _check_source(each, site)
-    places.check(spec.sources, faults)
+    directory_names.check(spec.sources, faults)
     for nth, pool in enumerate(spec.outputs):
         with faults.gathered(nth):
             streams.check_store(pool)

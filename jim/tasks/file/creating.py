@@ -19,8 +19,8 @@ from jim.statusdb import is_there, open_store
 from jim.statusdb.task_rows import Task, TaskState
 from jim.statusdb.task_spec import Spec
 from jim.tasks.effects import PREFIX, TaskVerb
-from jim.tasks.file import kept
 from jim.tasks.file import reading as task_file
+from jim.tasks.file import sent_along
 from jim.tasks.file.faults import wrong
 
 NOTHING, NEW = "known", "configured"
@@ -48,7 +48,7 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
     with _one_by_one(site.state):
         specs = task_file.read(file, site, holes, known(site.state))
         text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
-        found = [(each._replace(file_sha256=text), kept.digest(each)) for each in specs]
+        found = [(each._replace(file_sha256=text), sent_along.digest(each)) for each in specs]
         new = [(spec, digest) for spec, digest in found if not is_known(site, spec, digest)]
         told = [_kept(site, spec, digest) for spec, digest in new]
         left = _leave(site, told, by) if told else None
@@ -57,8 +57,8 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
 
 def _kept(site: Site, spec: Spec, digest: str) -> dict[str, Any]:
     """Keep what a task sends along; return the task as the keeper stores it."""
-    nonce, to_test = os.urandom(8).hex(), kept.digest(spec, tested=True)
-    whole = kept.keep(site.state, spec, nonce)._replace(to_test=to_test)
+    nonce, to_test = os.urandom(8).hex(), sent_along.digest(spec, tested=True)
+    whole = sent_along.keep(site.state, spec, nonce)._replace(to_test=to_test)
     return {"name": spec.name, "nonce": nonce, "spec": whole.to_record(), "digest": digest}
 
 

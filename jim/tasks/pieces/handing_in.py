@@ -13,11 +13,11 @@ from jim.errors import JimError
 from jim.site.realm import CREDENTIALS, Realm
 from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER
-from jim.tasks.file import kept
+from jim.tasks.file import sent_along
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.releasing import loads_of
 from jim.tasks.pieces.waves import Load, key_of, request_of
-from jim.tasks.unexpected import in_words, start
+from jim.tasks.unexpected_errors import in_words, start
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -67,7 +67,7 @@ def _deposit(keeper: Keeper, task: Task, wave: Wave, loads: list[Load], fixes: l
     if known and known["task"]["sha256"] != wave.sha256:
         raise Older(OLDER)
     request = known or request_of(task, wave, loads, keeper.site, fixes)
-    copies, named = str(kept.directory(state, task.name, task.nonce)), [request.get(kind) for kind in CREDENTIALS]
+    copies, named = str(sent_along.directory(state, task.name, task.nonce)), [request.get(kind) for kind in CREDENTIALS]
     realm = Realm((copies,), tuple(filter(None, named)))  # whatever a text of the task may become
     return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}", realm=realm.text)
 

@@ -13,7 +13,7 @@ from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskS
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.cutting import Cut, Pool, cut, end_of, ranges
 from jim.tasks.throttle import read
-from jim.tasks.unexpected import in_words, later, start
+from jim.tasks.unexpected_errors import in_words, later, start
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")

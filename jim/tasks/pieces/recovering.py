@@ -25,11 +25,11 @@ from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Ended, Item, NewPiece, Part, PieceRow, PieceState, Task, TaskState
 from jim.statusdb.task_spec import Split
 from jim.tasks.effects import TaskVerb, given_up, need_new, to_retry
-from jim.tasks.freezing import FAILED, freeze
+from jim.tasks.frozen_local_jobs import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.cutting import job_of, names_of, piece_of
 from jim.tasks.pool.pooling import STALE
-from jim.tasks.unexpected import as_fault, in_words, start
+from jim.tasks.unexpected_errors import as_fault, in_words, start
 from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
-from jim.tasks.crowding import is_crowded
 from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.waves import Load, sha256_of, weight
-from jim.tasks.room import Room, first_of_others
+from jim.tasks.release_room import Room, first_of_others
 from jim.tasks.throttle import next_probe
+from jim.tasks.unsettled_waves import is_crowded
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")

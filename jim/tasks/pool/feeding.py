@@ -29,7 +29,7 @@ from jim.statusdb.tasks.outputs import pool_of
 from jim.tasks.effects import OVER, coming_to_rest, gone, gone_for_good, not_kept_in_words
 from jim.tasks.keeping import Keeper
 from jim.tasks.throttle import read
-from jim.tasks.unexpected import later
+from jim.tasks.unexpected_errors import later
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500  # outputs, or pieces

@@ -16,15 +16,15 @@ from jim.site.file import Site
 from jim.statusdb.task_rows import UNPRINTABLE, KnownItem, Source, Task
 from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.effects import coming_to_rest, is_tried
-from jim.tasks.file import kept
+from jim.tasks.file import sent_along
 from jim.tasks.keeping import BUSY_SECONDS, Keeper
 from jim.tasks.pool import pooling
 from jim.tasks.pool.closing import Ends
 from jim.tasks.pool.feeding import catch_up
 from jim.tasks.sources import ALL, Found, command, dataset, directory, events, lists
 from jim.tasks.sources.memory import Memory
-from jim.tasks.sources.mounted import AnotherDirectory, note
-from jim.tasks.unexpected import later, start
+from jim.tasks.sources.mount_points import AnotherDirectory, note
+from jim.tasks.unexpected_errors import later, start
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -157,7 +157,10 @@ def _in_directory(
     keeper: Keeper, task: Task, source: Source, spec: SourceSpec, memory: Memory, known: Iterable[KnownItem]
 ) -> Found | None:
     """Look at a directory, and note what the next keeper needs to know of that."""
-    file, boot = kept.directory(keeper.site.state, task.name, task.nonce) / f"seen.{source.k}", keeper.clock.boot_id()
+    file, boot = (
+        sent_along.directory(keeper.site.state, task.name, task.nonce) / f"seen.{source.k}",
+        keeper.clock.boot_id(),
+    )
     if not memory.listed:
         memory.recall(file, boot)
     found = directory.look(spec, memory, known, source.device, keeper.clock.boot())

@@ -17,7 +17,7 @@ from jim.tasks.pool import pooling
 from jim.tasks.pool.concluding import close_group
 from jim.tasks.sources import Found, directory, group_of
 from jim.tasks.sources.memory import Memory
-from jim.tasks.unexpected import later, start
+from jim.tasks.unexpected_errors import later, start
 
 LEFT_AT_ONCE = 500  # files that are left out in one turn of the loop
 GIVEN_UP_FROM = frozenset(

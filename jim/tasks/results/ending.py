@@ -12,9 +12,9 @@ from jim.jobs import GridJob
 from jim.model import Kind, Step, Verb, Witness
 from jim.statusdb.task_rows import EATEN, WANTED, Ended, PieceRow, PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import OLDER, is_given_up, lacks_files
-from jim.tasks.freezing import freeze
+from jim.tasks.frozen_local_jobs import freeze
 from jim.tasks.keeping import Keeper
-from jim.tasks.pieces.budget import Budget
+from jim.tasks.pieces.batch_limits import Budget
 from jim.tasks.results.following import unsettle
 
 # The keeper fulfils a wish for a grid job: why, and what the wish says besides its verb.

@@ -11,8 +11,8 @@ from jim.model import FROZEN, Kind, State, Step, Verb, Witness
 from jim.statusdb.task_rows import Ended, PieceRow, PieceState, TaskState, Wave, WaveState
 from jim.tasks.counting import count_ends, ends_in
 from jim.tasks.keeping import Keeper
-from jim.tasks.results.bringing import bring
-from jim.tasks.unexpected import alone
+from jim.tasks.results.brought_files import bring
+from jim.tasks.unexpected_errors import alone
 
 log = logging.getLogger(__name__)
 BY_PAUSE, BY_CANCEL = "pause", "cancel"

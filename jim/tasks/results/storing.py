@@ -29,11 +29,11 @@ from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.waves import DIGITS
-from jim.tasks.results.bringing import todo_of
+from jim.tasks.results.brought_files import todo_of
 from jim.tasks.sources.lists import NESTED
-from jim.tasks.sources.mounted import AnotherDirectory, identity, note
+from jim.tasks.sources.mount_points import AnotherDirectory, identity, note
 from jim.tasks.throttle import End
-from jim.tasks.unexpected import start
+from jim.tasks.unexpected_errors import start
 from jim.workdir.verified import verified
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from jim.statusdb.task_rows import EMPTY, UNPRINTABLE, ItemState, KnownItem, New
 from jim.statusdb.task_spec import SourceSpec
 from jim.tasks.sources import ALL, Found, group_of
 from jim.tasks.sources.memory import Memory, Seen
-from jim.tasks.sources.mounted import identity
+from jim.tasks.sources.mount_points import identity
 
 UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
 GONE_SECONDS = 60.0  # between two listings without a file

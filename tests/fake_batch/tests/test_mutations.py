@@ -14,14 +14,14 @@ from jim.errors import BatchError, Full, JimError, Refused, Unclear
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.idealizer import health
-from jim.keeper import claimed, doubts
+from jim.keeper import recorded_outputs, unlisted_attempts
 from jim.keeper.attempts import judging, settling
 from jim.keeper.inbox import accepting
 from jim.keeper.inbox.accepting import take_request
 from jim.keeper.queue import asking, fulfilling, looking_up, sending
 from jim.keeper.results import accounting
-from jim.keeper.results.enclosed import Enclosure
-from jim.keeper.results.unfinished import Unfinished
+from jim.keeper.results.outputs_of_failed import Unfinished
+from jim.keeper.results.tar_summary import Enclosure
 from jim.keeper.serial import Hold, Serials
 from jim.model import NO_REASON, State, Witness
 from jim.site.file import Batch
@@ -53,7 +53,7 @@ def absence_by_one_listing(patch):
 
     look = settling._examine
     patch.setattr(asking, "compare", trusting)
-    patch.setattr(doubts, "MISSED_TWICE", 1)
+    patch.setattr(unlisted_attempts, "MISSED_TWICE", 1)
     patch.setattr(settling, "_examine", lambda keeper, doubt: look(keeper, replace(doubt, last=doubt.since + 1e9)))
 
 
@@ -187,13 +187,13 @@ def nothing_of_what_was_killed(patch):
 
 def without_the_second_output(patch):
     """Leave out what a payload wrote beside its standard output and error."""
-    read = claimed.read_exit_record
+    read = recorded_outputs.read_exit_record
 
     def reading(text):
         record = read(text)
         return record._replace(files=record.files[:2])
 
-    patch.setattr(claimed, "read_exit_record", reading)
+    patch.setattr(recorded_outputs, "read_exit_record", reading)
 
 
 def tables_of_another_attempt(patch):

@@ -339,7 +339,7 @@ def test_with_wait_it_tells_what_the_keeper_made_of_it(home, monkeypatch, words,
                 home.store.note(1, journal[0], Witness.KEEPER, journal[1])
             file.unlink()
 
-    monkeypatch.setattr("jim.cli.awaited.time.sleep", keeper)
+    monkeypatch.setattr("jim.cli.awaited_wishes.time.sleep", keeper)
     found, out, err = home.run(*words, "--wait")
     assert (found, out.splitlines()[1:], err) == (code, [f"{words[1]}: {told}"], "")
 
@@ -353,7 +353,7 @@ def test_with_wait_a_removed_grid_job_is_one_that_is_gone(home, monkeypatch):
         for file in (home.site.state / "inbox").glob("wish-*"):
             file.unlink()
 
-    monkeypatch.setattr("jim.cli.awaited.time.sleep", keeper)
+    monkeypatch.setattr("jim.cli.awaited_wishes.time.sleep", keeper)
     code, out, _ = home.run("remove", "1", "--wait")
     assert (code, out.splitlines()[-1]) == (0, "1: it is removed")
 
@@ -361,7 +361,7 @@ def test_with_wait_a_removed_grid_job_is_one_that_is_gone(home, monkeypatch):
 def test_with_wait_a_missing_keeper_is_started_and_told_of(home, monkeypatch):
     ended(home)
     ticks = iter(range(0, 10_000, 15))
-    monkeypatch.setattr("jim.cli.awaited.time.monotonic", lambda: next(ticks))
+    monkeypatch.setattr("jim.cli.awaited_wishes.time.monotonic", lambda: next(ticks))
     files = home.site.state / "inbox"
 
     def later(_seconds, left=[None] * 6):
@@ -369,7 +369,7 @@ def test_with_wait_a_missing_keeper_is_started_and_told_of(home, monkeypatch):
         if not left:
             next(files.glob("wish-*")).unlink()
 
-    monkeypatch.setattr("jim.cli.awaited.time.sleep", later)
+    monkeypatch.setattr("jim.cli.awaited_wishes.time.sleep", later)
     code, _, err = home.run("retry", "1", "--wait")
     assert (code, err.count("\n")) == (0, 1)
     assert "no keeper" in err

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jim import run_grid_job
-from jim.doors.again import hand_in_again
 from jim.doors.contract import door_of
+from jim.doors.restored_requests import hand_in_again
 from jim.errors import BadSite, JimError
 from jim.model import Standing, State, Step
 from jim.statusdb.status import standing

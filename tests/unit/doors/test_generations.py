@@ -7,7 +7,7 @@ import pytest
 
 from jim import run_grid_job
 from jim.doors import generations, inbox
-from jim.doors.again import hand_in_again
+from jim.doors.restored_requests import hand_in_again
 from jim.model import Step
 from tests.support.stand_ins import World
 from tests.unit.shell.fetching import Fetching

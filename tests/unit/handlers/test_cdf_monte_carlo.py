@@ -8,7 +8,7 @@ from jim.errors import BadRequest
 from jim.model import Piece
 from jim.request import check, read
 from jim.site.settings import General
-from jim.work.again import copied, recovering
+from jim.work.followup_requests import copied, recovering
 from jim.work.pieces import herd_of
 from tests.unit.handlers.runs import EXAMPLES, JOB, RUNS, run, split
 

@@ -15,7 +15,7 @@ from jim.files import beside
 from jim.keeper.inbox.accepting import TakingInbox
 from jim.keeper.results import packing
 from jim.model import State
-from jim.tasks.file import kept
+from jim.tasks.file import sent_along
 from jim.workdir import copying
 
 LOOK = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA integrity_check').fetchall()"
@@ -83,8 +83,8 @@ def test_no_copy_and_no_tar_reads_the_database(world, database, tmp_path):
     for read in (
         lambda: packing.is_anothers(tmp_path / "run/1.tar", world.store.grid_job(1), world.store),
         lambda: Watched(tmp_path / "run/1.tar", lambda: None),
-        lambda: kept._copy(tmp_path / "run", tmp_path / "kept"),
-        lambda: kept._content(tmp_path / "run/a"),
+        lambda: sent_along._copy(tmp_path / "run", tmp_path / "kept"),
+        lambda: sent_along._content(tmp_path / "run/a"),
     ):
         with pytest.raises(JimError, match="that JIM has open"):
             read()

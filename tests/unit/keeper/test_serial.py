@@ -24,7 +24,7 @@ from jim.keeper.opening import hold_of
 from jim.keeper.serial import instances_in, own_work, serials
 from jim.model import MARK_VARIABLE, State, Step
 from jim.site.file import Site, make_state
-from jim.statusdb.grid.found import SUPERSEDED, TAKEN_UP
+from jim.statusdb.grid.restored_submissions import SUPERSEDED, TAKEN_UP
 from jim.statusdb.store import Store
 from jim.workdir.claims import fence
 from tests.support.splitting_work import end_all, submit

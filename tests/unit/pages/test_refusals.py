@@ -11,7 +11,7 @@ import pytest
 
 from jim.errors import TooLong
 from jim.statusdb import file_of
-from jim.statusdb.asked import LocalJobsAsked
+from jim.statusdb.list_filters import LocalJobsAsked
 from tests.unit.pages.browser import Page, Person
 from tests.unit.pages.grounds import Ground
 

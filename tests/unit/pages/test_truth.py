@@ -20,7 +20,7 @@ from jim.clock import age_seconds
 from jim.jobs import Change
 from jim.model import Reason, State, Witness
 from jim.pages.routes import files as routes
-from jim.reading.patience import Patience
+from jim.reading.slow_disks import Patience
 from jim.statusdb import file_of, open_store
 from tests.unit.pages.browser import Page, Person, addresses
 from tests.unit.pages.grounds import Ground, text
@@ -66,7 +66,7 @@ def test_a_keeper_is_shown_with_the_age_of_its_heartbeat_and_not_as_seen_just_no
 def test_a_keeper_that_is_silent_for_seconds_is_told_before_doors_take_it_for_dead(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jim.reading.heart.holder", lambda _: os.getpid())
+    monkeypatch.setattr("jim.reading.keeper_life.holder", lambda _: os.getpid())
     running.beat(ago=9)
     page = person.page("/jobs/1")
     assert re.search(r"keeper: silent, last heartbeat \d\d:\d\d:\d\d", page.text)

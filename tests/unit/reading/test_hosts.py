@@ -5,7 +5,7 @@ import pytest
 from jim.errors import JimError
 from jim.reading.filters import Filters
 from jim.reading.hosts import HOSTS, Host, page, required, verdict_words
-from jim.statusdb.asked import HostTotal
+from jim.statusdb.list_filters import HostTotal
 
 
 def host(name, completed, failed, hole=None):

@@ -12,9 +12,9 @@ import pytest
 from jim.clock import Clock
 from jim.jobs import Change
 from jim.model import Piece, State, Witness
-from jim.statusdb.asked import LocalJobsAsked
 from jim.statusdb.derived import minute_of
-from jim.statusdb.making import BLOCK, DERIVED
+from jim.statusdb.derived_sql import BLOCK, DERIVED
+from jim.statusdb.list_filters import LocalJobsAsked
 from jim.statusdb.store import Store
 from tests.unit.statusdb.by_hand import REQUEST, add, move, send
 

@@ -906,7 +906,7 @@ def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, t
 
 
 def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
-    monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.tasks.unsettled_waves.MOST_WAVES", 3)
     ground.start(events(150, 1, "release = { at_once = 24, every_seconds = 0 }"))
 
     def all_but_stragglers():
@@ -925,7 +925,7 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
 
 
 def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
-    monkeypatch.setattr("jim.tasks.crowding.MOST_WAVES", 3)
+    monkeypatch.setattr("jim.tasks.unsettled_waves.MOST_WAVES", 3)
     monkeypatch.setattr("jim.reading.tasks.releases.MOST_WAVES", 3)
     ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
     ground.store.tasks.change(1, throttle={**ground.task().throttle, "at_once": 2})

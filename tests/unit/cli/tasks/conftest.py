@@ -12,7 +12,7 @@ def ground(tmp_path, monkeypatch):
     made = Ground(tmp_path, monkeypatch)
     monkeypatch.setenv("JIM_STATE", str(made.site.state))
     monkeypatch.setattr("jim.reading.view.Clock", lambda: made.clock)
-    monkeypatch.setattr("jim.cli.tasks.making.TAKEN_SECONDS", 0)
+    monkeypatch.setattr("jim.cli.tasks.create.TAKEN_SECONDS", 0)
     monkeypatch.setattr("jim.keeper.waking.wake", lambda _state: None)
     monkeypatch.setattr("jim.keeper.waking.require_keeper", lambda _state: None)
     return made

@@ -10,8 +10,8 @@ import pytest
 from jim.doors import inbox
 from jim.site.file import General
 from jim.statusdb.documents.task_writing import task_element
-from jim.tasks.file import kept
 from jim.tasks.file import reading as task_file
+from jim.tasks.file import sent_along
 from tests.unit.tasks.ground import Ground
 
 RICH = Path(__file__).parent / "rich"
@@ -28,7 +28,7 @@ def ground(tmp_path, monkeypatch):
     monkeypatch.setenv("JIM_SITE", str(tmp_path / "site.toml"))
     monkeypatch.setenv("JIM_STATE", str(made.site.state))
     monkeypatch.setattr("jim.reading.view.Clock", lambda: made.clock)
-    monkeypatch.setattr("jim.cli.tasks.making.TAKEN_SECONDS", 0)
+    monkeypatch.setattr("jim.cli.tasks.create.TAKEN_SECONDS", 0)
     monkeypatch.setattr("jim.keeper.waking.wake", lambda _state: None)
     monkeypatch.setattr("jim.keeper.waking.require_keeper", lambda _state: None)
     for name in ("store", "watched"):
@@ -71,7 +71,7 @@ def test_checksums_are_the_same(ground, tmp_path):
     for name, place in {"store": "/tmp", "watched": "/usr", "names.txt": "/etc/passwd"}.items():
         text = text.replace(f'"{name}"', f'"{place}"')
     specs = task_file.read(ground.write(text), ground.site)
-    told = [f"{kept.digest(each)} {kept.digest(each, tested=True)}\n" for each in specs]
+    told = [f"{sent_along.digest(each)} {sent_along.digest(each, tested=True)}\n" for each in specs]
     assert "".join(told) == (RICH / "digests.txt").read_text()
 
 

@@ -837,7 +837,7 @@ def test_a_task_that_was_accepted_is_no_failure_if_it_cannot_be_looked_at(ground
     def fails(*_):
         raise PermissionError(13, "Permission denied", "/data")
 
-    monkeypatch.setattr("jim.cli.tasks.making.hints", fails)
+    monkeypatch.setattr("jim.cli.tasks.create.hints", fails)
     code, told = jim("create", ground.write(TEXT))
     warning = "jim: warning: the tasks were accepted, and are there all the same; but JIM cannot look at them now: "
     done = "configured; `jim task test mc` tries it out"
@@ -856,7 +856,7 @@ def test_a_retry_of_no_piece_says_so_by_its_exit_code_and_waits_for_the_truth(gr
     ground.until(lambda: ground.task("mc").state is TaskState.FINISHED, 60.0)
     code, told = jim("retry", "mc", "--reason", "nothing like it")
     assert (code, told) == (3, "mc: 0 of 4 failed pieces are tried again\n")
-    monkeypatch.setattr("jim.cli.awaited.time.sleep", lambda _: ground.go())
+    monkeypatch.setattr("jim.cli.awaited_wishes.time.sleep", lambda _: ground.go())
     code, told = jim("retry", "mc", "--reason", "exit 3", "--max", "1", "--wait")
     assert (code, told.splitlines()[-1]) == (0, "mc: retry is done")
     code, told = jim("remove", "mc", "--wait")

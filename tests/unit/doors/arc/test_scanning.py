@@ -14,7 +14,7 @@ import pytest
 from jim import run_grid_job
 from jim.doors import generations, inbox
 from jim.doors.arc import scanning
-from jim.doors.arc.told import told_of
+from jim.doors.arc.told_ends import told_of
 from jim.doors.generations import told_file
 from jim.files import locked
 from jim.model import Answer, State

@@ -16,7 +16,7 @@ from jim.files import replace
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
-from jim.keeper.results.telling import tell
+from jim.keeper.results.door_rounds import tell
 from jim.keeper.rounds import Rounds
 from jim.keeper.workers import Workers
 from jim.site.file import Site

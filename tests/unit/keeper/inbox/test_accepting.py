@@ -8,7 +8,7 @@ import os
 import pytest
 
 from jim.doors import inbox
-from jim.keeper.attempts import alike, arrivals
+from jim.keeper.attempts import arrivals, bulk_reports
 from jim.model import State
 
 PASSES, STAYS = errno.ESTALE, errno.EACCES
@@ -41,7 +41,7 @@ def begun(world):
 
 @pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.ETIMEDOUT, errno.EMFILE])
 def test_a_spool_file_that_cannot_be_read_for_a_moment_is_tried_again(begun, monkeypatch, number):
-    read_again = unread(monkeypatch, alike, ".exit", number)
+    read_again = unread(monkeypatch, bulk_reports, ".exit", number)
     begun.batch.finish(1)
     begun.go(3)
     assert (rejected(begun), len(list((begun.site.work / "spool").glob("*.exit")))) == ([], 1)
@@ -51,14 +51,14 @@ def test_a_spool_file_that_cannot_be_read_for_a_moment_is_tried_again(begun, mon
 
 
 def test_what_can_be_read_is_taken_meanwhile(begun, monkeypatch):
-    unread(monkeypatch, alike, ".start", PASSES)
+    unread(monkeypatch, bulk_reports, ".start", PASSES)
     begun.batch.finish(1)
     begun.until(lambda: begun.state(1) is State.COMPLETED)
     assert rejected(begun) == []
 
 
 def test_a_spool_file_that_this_account_may_not_read_is_tried_again_as_long_as_it_matters(begun, monkeypatch):
-    read_again = unread(monkeypatch, alike, ".start", STAYS)
+    read_again = unread(monkeypatch, bulk_reports, ".start", STAYS)
     begun.go(3, 100)
     assert (rejected(begun), len(list((begun.site.work / "spool").glob("*.start")))) == ([], 1)
     read_again()
@@ -67,7 +67,7 @@ def test_a_spool_file_that_this_account_may_not_read_is_tried_again_as_long_as_i
 
 
 def test_once_its_attempt_has_ended_such_a_file_says_nothing_new(begun, monkeypatch):
-    unread(monkeypatch, alike, ".start", STAYS)
+    unread(monkeypatch, bulk_reports, ".start", STAYS)
     begun.go(3, 100)
     begun.batch.finish(1)
     begun.until(lambda: begun.state(1) is State.COMPLETED, 100)
@@ -78,7 +78,7 @@ def test_once_its_attempt_has_ended_such_a_file_says_nothing_new(begun, monkeypa
 def test_spool_files_that_cannot_be_read_for_long_are_read_less_often_and_crowd_out_no_other(begun, monkeypatch):
     """They do not count among those that are taken in at once."""
     looks = []
-    read = alike.read_regular
+    read = bulk_reports.read_regular
 
     def barred(path, limit):
         if path.name.endswith(".start"):
@@ -86,7 +86,7 @@ def test_spool_files_that_cannot_be_read_for_long_are_read_less_often_and_crowd_
             raise OSError(STAYS, os.strerror(STAYS), str(path))
         return read(path, limit)
 
-    monkeypatch.setattr(alike, "read_regular", barred)
+    monkeypatch.setattr(bulk_reports, "read_regular", barred)
     monkeypatch.setattr(arrivals, "AT_ONCE", 1)
     begun.go(200, 1)
     assert 2 <= len(looks) <= 40
@@ -223,7 +223,7 @@ def test_a_keeper_does_not_end_while_it_has_to_try_again(world, monkeypatch):
 
 
 def test_a_file_that_is_gone_when_it_is_read_is_nothing(begun, monkeypatch):
-    unread(monkeypatch, alike, ".start", errno.ENOENT)
+    unread(monkeypatch, bulk_reports, ".start", errno.ENOENT)
     unread(monkeypatch, inbox, "wish-", errno.ENOENT)
     begun.wish("suspend", "1")
     begun.go(1)

@@ -14,7 +14,7 @@ from jim.model import Piece, State, Step
 from jim.request import check
 from jim.site.settings import Batch, General, Limits
 from jim.statusdb.status import herd
-from jim.work.again import recovering
+from jim.work.followup_requests import recovering
 from jim.work.pieces import herd_of
 from tests.support.splitting_work import ASKED, FILES, end_all, states, submit
 from tests.support.stand_ins import World

@@ -14,7 +14,7 @@ from jim.jobs import Sender
 from jim.keeper.results import accounting
 from jim.model import State
 from jim.site.settings import Keep
-from jim.statusdb.seen.totals import totals_of
+from jim.statusdb.seen.resource_totals import totals_of
 from tests.support.stand_ins import INSTANCE, World
 
 DN, FQANS = '/O=Test/CN=A "B"', ("/dteam/Role=NULL/Capability=NULL", "/dteam/prod")

@@ -18,7 +18,7 @@ from jim.pages.tokens import Role
 from jim.reading.documents import json_documents as documents
 from jim.reading.job import last_lines
 from jim.reading.view import View
-from jim.statusdb.asked import LastLine, PiecesAsked
+from jim.statusdb.list_filters import LastLine, PiecesAsked
 from tests.support.stand_ins import World
 from tests.unit.tasks.chain import Chain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jim.model import State, Step, Witness
 from jim.reading.job.history import Slow, Spread, Timeline, last_hour, pace, slowest, spreads, timeline
 from jim.reading.view import View
-from jim.statusdb.asked import Minute
+from jim.statusdb.list_filters import Minute
 from tests.support.cli_home import Home
 
 

@@ -11,7 +11,7 @@ from jim.model import Step
 from jim.reading.job.names import LONGEST_PARSED, name_of, names_of, took
 from jim.reading.quantities import largest
 from jim.reading.view import View
-from jim.statusdb.asked import GridJobsAsked
+from jim.statusdb.list_filters import GridJobsAsked
 from tests.support.cli_home import EVIL, EVIL_SHOWN
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jim.model import Kind, Reason, SubmissionState
-from jim.statusdb.asked import GridJobOnHost, HostTotal
+from jim.statusdb.list_filters import GridJobOnHost, HostTotal
 from jim.statusdb.store import Store
 from tests.support.cli_home import SetClock
 from tests.unit.statusdb.grounds import GROUNDS, Sqlite, add

@@ -6,7 +6,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.model import Piece, SubmissionState
-from jim.statusdb.asked import QueueWords
+from jim.statusdb.list_filters import QueueWords
 from jim.statusdb.store import Store
 
 RESOURCES, QOS = (1, 1, "submitted", "Resources"), (1, 1, "submitted", "QOSMaxCpu")
