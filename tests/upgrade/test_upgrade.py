@@ -153,9 +153,9 @@ def test_people_can_read_it_before_a_keeper_has_opened_it(left, tmp_path):
         State.WAITING: 4,
     }
     assert sorted((each.grid, each.k) for each in reader.submissions("unknown")) == [(2, 2), (3, 1)]
-    assert [(each.host, each.attempts, each.failed) for each in reader.hosts(2, 9)] == [("node1", 6, 3)]
-    assert Counter(state for _, state in reader.states(2, LocalJobsAsked())) == reader.counts(2)
-    assert reader.local_jobs_page(2, LocalJobsAsked(states=(State.FAILED,)), 9)[0].n == 5
+    assert [(each.host, each.attempts, each.failed) for each in reader.seen.hosts(2, 9)] == [("node1", 6, 3)]
+    assert Counter(state for _, state in reader.seen.states(2, LocalJobsAsked())) == reader.counts(2)
+    assert reader.seen.local_jobs_page(2, LocalJobsAsked(states=(State.FAILED,)), 9)[0].n == 5
     reader.close()
 
 
