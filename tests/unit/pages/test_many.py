@@ -51,7 +51,7 @@ def count(_):
     if left < 0:
         os.kill(os.getpid(), 9)
 store.db.set_trace_callback(count)
-store.remove(job)
+store.removals.remove(job)
 """
 OPEN = """
 import sys

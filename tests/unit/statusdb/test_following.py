@@ -34,10 +34,10 @@ out, store = os.open(seen, os.O_WRONLY | os.O_APPEND), Store(Path(sys.argv[1]), 
 while True:
     ended = end.exists()
     with store.snapshot():
-        for grid in store.grid_job_numbers():
+        for grid in store.numbers.all():
             version = store.version(grid)
             if versions.get(grid) != version:
-                for line in store.journal(grid, last=1 << 40):
+                for line in store.journals.of(grid, last=1 << 40):
                     if line.seq > last.get(grid, 0):
                         os.write(out, b"%d %d\\n" % (grid, line.seq))
                         last[grid] = line.seq
