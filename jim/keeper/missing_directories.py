@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jim.errors import JimError
 from jim.evidence.exit_record import Claim
 from jim.files import LinkFound
+from jim.jobs import Key
 from jim.workdir import claims
 from jim.workdir.removed import remake, was_removed
+from jim.workdir.submission import submission_directory
 
 if TYPE_CHECKING:
     from jim.keeper.keeper import Keeper
 
+Holders = Mapping[Key, Claim | None]  # None: nobody can make a claim any more
 log = logging.getLogger(__name__)
 TOLD_SECONDS, TOLD = 60.0, "told"
 
@@ -51,6 +55,19 @@ def fence(keeper: Keeper, directory: Path, indices: Iterable[int]) -> dict[int, 
         return claims.fence(directory, indices)
     except LinkFound as error:
         raise _behind_link(keeper, directory, error) from error
+
+
+def take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
+    """Fence attempts; return the holder of each claim. Runs in a worker."""
+    by_submission: dict[tuple[int, int], list[int]] = {}
+    for grid, k, index in keys:
+        by_submission.setdefault((grid, k), []).append(index)
+    holders: dict[Key, Claim | None] = {}
+    for (grid, k), indices in by_submission.items():
+        directory = submission_directory(keeper.directory(grid), k)
+        with suppress(IsAway):
+            holders |= {(grid, k, index): claim for index, claim in fence(keeper, directory, indices).items()}
+    return holders
 
 
 def _behind_link(keeper: Keeper, directory: Path, error: LinkFound) -> IsAway:

@@ -43,6 +43,7 @@ class Problem:
         return f"{self.name}: {self.why}"
 
 
+FILE_SERVER_SECONDS = 3600.0  # an output out of reach is not yet bad
 Problems = Sequence[tuple[Claimed, Problem]]
 
 

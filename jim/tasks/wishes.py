@@ -25,8 +25,8 @@ from jim.tasks.effects import (
     written,
 )
 from jim.tasks.file import sent_along
-from jim.tasks.file.checks import checked
 from jim.tasks.file.connecting import in_order
+from jim.tasks.file.requests import checked
 from jim.tasks.file.wish_checks import unfit
 from jim.tasks.file.words import THROTTLE
 from jim.tasks.keeping import Keeper

@@ -90,6 +90,21 @@ def importers(module: str) -> set[str]:
     return {file for file in FILES if any(f"{each.module}.".startswith(f"{module}.") for each in imports(file))}
 
 
+MOST_FLOORS = {"keeper": 10, "tasks": 7, "statusdb": 12}
+
+
+@pytest.mark.parametrize("room", MOST_FLOORS)
+def test_a_room_has_few_floors(room: str) -> None:
+    """A module stands one floor above the highest one in its room that it imports."""
+
+    @cache
+    def floor(module: str) -> int:
+        below = {each.module for each in imports(NAMES[module])} & NAMES.keys() - {module}
+        return 1 + max((floor(each) for each in below if each.startswith(f"jim.{room}.")), default=0)
+
+    assert max(floor(module) for module in NAMES if module.startswith(f"jim.{room}.")) <= MOST_FLOORS[room]
+
+
 def test_the_files_are_found() -> None:
     assert len(FILES) > 50
     assert {"jim/run_grid_job.py", "adapters/base.py", PAYLOAD} <= set(FILES)

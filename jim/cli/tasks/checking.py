@@ -21,7 +21,7 @@ from jim.statusdb.task_rows import Item, ItemState, NewItem, NewPiece
 from jim.statusdb.task_spec import SourceSpec, Spec
 from jim.tasks.file import creating, sent_along
 from jim.tasks.file import reading as task_file
-from jim.tasks.file.checks import sample
+from jim.tasks.file.requests import sample
 from jim.tasks.file.unknown_variables import hints
 from jim.tasks.pieces.cutting import Pool, cut, ranges
 from jim.tasks.pieces.waves import Load, made, stepped

@@ -18,7 +18,7 @@ from jim.request import declarations, handler_of
 from jim.splitting.parameters import declared
 from jim.statusdb.task_rows import PieceState, Task, TaskState
 from jim.tasks.effects import lost, not_kept_in_words, written
-from jim.tasks.file.checks import sample
+from jim.tasks.file.requests import sample
 from jim.tasks.pieces.recovering import PER_PIECE, cut_again, failed_of
 from jim.tasks.pieces.waves import fixed
 from jim.tasks.wishes import FIXED

@@ -18,9 +18,9 @@ from jim.evidence import verdict
 from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
 from jim.files import missed
 from jim.jobs import Attempt, Change, Key
-from jim.keeper.attempts import bulk_reports, judging, publishing, spool
-from jim.keeper.attempts.bulk_reports import Arrival
+from jim.keeper.attempts import asked_for, bulk_reports, judging, publishing, spool
 from jim.keeper.attempts.plausible import store_record
+from jim.keeper.attempts.spool import Arrival
 from jim.keeper.keeper import Keeper
 from jim.keeper.rejecting import Why
 from jim.keeper.unreadable import say_that_it_is_left
@@ -283,12 +283,12 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     begun(keeper, attempt, record.host, record.batch)
     record = store_record(keeper, attempt, record, text)
     wish = judging.cancelled(keeper, attempt.grid, attempt.n)
-    program = judging.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
+    program = asked_for.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
     found = verdict.of_exit_record(record, cancelled=wish, program=program)
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
         # The request may be large, so it is read only here.
-        found = verdict.within_time(found, record, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
+        found = verdict.within_time(found, record, asked_for.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
     judging.record(keeper, key, found)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, kept_non
 from jim.files import read_regular
 from jim.jobs import Change, Compared, Key
 from jim.keeper.attempts.plausible import plausible
+from jim.keeper.attempts.spool import Arrival
 from jim.keeper.keeper import Keeper
 from jim.model import NO_REASON, State, Witness
 
@@ -27,18 +27,6 @@ PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 Name = tuple[str, Key]  # of an attempt, with its mark: before a restore, another attempt may have had the same key
 Told = tuple[str, Key, str]  # a file: its attempt, and whether it reports the start or the exit
 Moves = dict[tuple[int, int, State, State, Witness], list[int]]  # numbers of local jobs that change alike
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """One file of the spool."""
-
-    path: Path
-    mark: str
-    key: Key
-    kind: str
-    name: str
-    version: tuple[int, int]  # a publication may be replaced at any time
 
 
 class Report(NamedTuple):

@@ -18,6 +18,7 @@ from jim.evidence.verdict import Verdict
 from jim.handlers.base import AS_A_WHOLE, Handler
 from jim.idealizer.retry import NEXT_ATTEMPT, delay
 from jim.jobs import Attempt, GridJob, LocalJob, whole_reason
+from jim.keeper.attempts.asked_for import AVOID
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
 from jim.plugins import foreign
@@ -30,7 +31,6 @@ from jim.work.sizing import check_limits, is_looked_up
 NOES = (Kind.UNCLEAR, Kind.STUMBLED, Kind.REFUSED)
 NOES_AT_MOST = 12
 # Hosts on which an attempt must not run: beside its resources, and among the changes of an analyser.
-AVOID = "avoid"
 
 
 def decision(keeper: Keeper, attempt: Attempt, job: LocalJob, verdict: Verdict) -> Decision:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from jim.errors import JimError
 from jim.evidence.analysis import Action, Decision
 from jim.evidence.verdict import Verdict
-from jim.jobs import HELD, GridJob, Key, LocalJob, Submission
+from jim.jobs import HELD, Key, LocalJob
 from jim.keeper.attempts import deciding
 from jim.keeper.keeper import Keeper
-from jim.model import NO_REASON, Resources, State, Verb, Witness
-from jim.plugins import foreign
-from jim.request import handler_of
+from jim.model import NO_REASON, State, Verb, Witness
 
 log = logging.getLogger(__name__)
 # What becomes of an attempt that is not the last one.
@@ -26,52 +21,6 @@ WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "hel
 def cancelled(keeper: Keeper, grid: int, n: int) -> bool:
     """Tell whether a user has cancelled this local job or its grid job."""
     return Verb.CANCEL in keeper.store.wishes(grid, n)
-
-
-def wall_seconds(keeper: Keeper, grid: int, n: int, k: int | None = None) -> float:
-    """Return the time limit with which a local job was sent in submission k, or the last time; infinite if none.
-
-    An older version did not store the limit: then return the limit with which the local job would be sent now.
-    """
-    local = keeper.store.local_job(grid, n)
-    sent = keeper.store.submission(grid, k or local.submission or 0)
-    known = sent.wall_seconds if sent else None
-    return (asked(keeper, local).wall_seconds if known is None else known) or math.inf
-
-
-def asked(keeper: Keeper, local: LocalJob) -> Resources:
-    """Return the resources of a local job from its changes, its piece, its request, its job type and the site."""
-    job = keeper.store.grid_job(local.grid)
-    with suppress(JimError, OSError), foreign(f"job type {job.job_type}"):  # the job type may be gone
-        handler = handler_of(job.job_type, keeper.site.site.handlers)
-        return keeper.site.complete(handler.resources({**job.request, **local.own}))
-    return Resources(wall_seconds=keeper.site.batch.wall_seconds)
-
-
-def program(keeper: Keeper, grid: int, n: int) -> str:
-    """Return the program that a request names for a local job; empty: its job type decides."""
-    request = {**keeper.store.grid_job(grid).request, **keeper.store.local_job(grid, n).own}
-    return str(request.get("executable") or "")
-
-
-def _told(resources: Resources) -> dict[str, Any]:
-    return {name: value for name, value in resources._asdict().items() if value is not None}
-
-
-def intend(keeper: Keeper, job: GridJob, k: int, mark: str, waiting: list[LocalJob]) -> None:
-    """Record the intent to send these local jobs, with the resources that they ask for."""
-    resources = asked(keeper, waiting[0])
-    keeper.store.intend(job.id, k, mark, waiting, resources.wall_seconds or 0, _told(resources))
-
-
-def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob, avoid: tuple[str, ...]) -> None:
-    """Store the settings of a submission before it is sent, if they differ from those of the intent."""
-    resources = asked(keeper, first)
-    seconds, told = resources.wall_seconds or 0, _told(resources)
-    if avoid:
-        told[deciding.AVOID] = list(avoid)
-    if seconds != submission.wall_seconds or told != submission.asked:
-        keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds, asked=told)
 
 
 def was_suspended(keeper: Keeper, grid: int, n: int) -> bool:

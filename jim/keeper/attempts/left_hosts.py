@@ -11,9 +11,9 @@ from jim.errand import Errand
 from jim.evidence import verdict
 from jim.evidence.avoiding import SPARED_AT_MOST
 from jim.jobs import Attempt
-from jim.keeper.attempts import arrivals, judging, never_starting
-from jim.keeper.attempts.never_starting import Holders
+from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
+from jim.keeper.missing_directories import Holders, take_claims
 
 LEAVING, AT_ONCE, EVERY_SECONDS = "leaving", 500, 0.5
 
@@ -21,9 +21,7 @@ LEAVING, AT_ONCE, EVERY_SECONDS = "leaving", 500, 0.5
 def leave(keeper: Keeper) -> None:
     """Let a worker take the claims of these attempts."""
     if keeper.workers.ready(LEAVING) and (left := list(keeper.store.spared.to_fence(AT_ONCE))):
-        keeper.workers.start(
-            Errand(LEAVING, partial(never_starting.take_claims, keeper, left), partial(_taken, keeper))
-        )
+        keeper.workers.start(Errand(LEAVING, partial(take_claims, keeper, left), partial(_taken, keeper)))
         keeper.workers.wait(LEAVING, EVERY_SECONDS)
 
 

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 
 from jim.errand import Errand
 from jim.evidence import verdict
-from jim.evidence.exit_record import Claim
 from jim.jobs import Key
 from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
-from jim.keeper.missing_directories import IsAway, fence
-from jim.workdir.submission import submission_directory
+from jim.keeper.missing_directories import Holders, take_claims
 
 log = logging.getLogger(__name__)
 IN_VAIN, AT_ONCE = "in vain", 500
-Holders = Mapping[Key, Claim | None]  # None: nobody can make a claim any more
 
 
 class InVain:
@@ -49,19 +45,6 @@ class InVain:
         if late and keeper.adapter.shared_work and keeper.workers.ready(IN_VAIN):
             taken = partial(_taken, keeper, self._told)
             keeper.workers.start(Errand(IN_VAIN, partial(take_claims, keeper, late), taken))
-
-
-def take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
-    """Fence attempts; return the holder of each claim. Runs in a worker."""
-    by_submission: dict[tuple[int, int], list[int]] = {}
-    for grid, k, index in keys:
-        by_submission.setdefault((grid, k), []).append(index)
-    holders: dict[Key, Claim | None] = {}
-    for (grid, k), indices in by_submission.items():
-        directory = submission_directory(keeper.directory(grid), k)
-        with suppress(IsAway):
-            holders |= {(grid, k, index): claim for index, claim in fence(keeper, directory, indices).items()}
-    return holders
 
 
 def _taken(keeper: Keeper, told: Mapping[Key, str], holders: Holders) -> None:

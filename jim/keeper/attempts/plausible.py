@@ -11,7 +11,7 @@ import math
 from jim.clock import age_seconds
 from jim.evidence.exit_record import ExitRecord, read_exit_record, with_seen, without_seen
 from jim.jobs import Attempt, Compared, Submission
-from jim.keeper.attempts import judging
+from jim.keeper.attempts import asked_for
 from jim.keeper.keeper import Keeper
 
 SLACK_SECONDS = 2.0  # reported times may be whole seconds
@@ -52,5 +52,5 @@ def _seen(keeper: Keeper, sent: Compared | Submission) -> float:
 
 def _cores(keeper: Keeper, grid: int, k: int, n: int) -> int:
     submission = keeper.store.submission(grid, k)
-    asked = submission.asked.get("cores") if submission and submission.asked else None
-    return asked or judging.asked(keeper, keeper.store.local_job(grid, n)).cores or 1
+    cores = submission.asked.get("cores") if submission and submission.asked else None
+    return cores or asked_for.resources_of(keeper, keeper.store.local_job(grid, n)).cores or 1

@@ -10,7 +10,7 @@ from jim.clock import age_seconds
 from jim.errors import JimError, StoreError
 from jim.files import missed, read_regular
 from jim.jobs import Key
-from jim.keeper.attempts.bulk_reports import Arrival
+from jim.keeper.attempts.spool import Arrival
 from jim.keeper.keeper import Keeper
 from jim.request.grammars import grammars_of
 from jim.statusdb.list_filters import Publisher

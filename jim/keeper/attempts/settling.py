@@ -22,7 +22,7 @@ from jim.evidence.listing import Doubt
 from jim.files import passes
 from jim.jobs import Key, Live
 from jim.keeper import reasons
-from jim.keeper.attempts import arrivals, ending, judging, left_hosts
+from jim.keeper.attempts import arrivals, asked_for, ending, judging, left_hosts
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.missing_directories import IsAway, fence
 from jim.model import Observation, State, SubmissionState, Verb
@@ -305,7 +305,8 @@ def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) 
         found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # `wall_seconds` reads the request, which may be large
         lived = _lived_at_most(keeper, doubt)
-        found = verdict.before_its_time(found, lived, judging.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k))
+        wall_seconds = asked_for.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k)
+        found = verdict.before_its_time(found, lived, wall_seconds)
     found = verdict.recovered(found, finding.recovery)
     arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if its start was never reported
     if finding.is_dead:

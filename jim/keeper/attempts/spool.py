@@ -5,13 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from jim.files import held, name_as_known, passes
+from jim.jobs import Key
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.workdir.submission import is_seen
 
 SPOOL = "spool"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One file of the spool."""
+
+    path: Path
+    mark: str
+    key: Key
+    kind: str
+    name: str
+    version: tuple[int, int]  # a publication may be replaced at any time
 
 
 @contextmanager

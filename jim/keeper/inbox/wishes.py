@@ -25,7 +25,7 @@ from jim.keeper.inbox.wish_targets import Slices, chosen
 from jim.keeper.keeper import Keeper
 from jim.keeper.queue.fulfilling import end_single
 from jim.keeper.results import lost_outputs
-from jim.keeper.results.collecting import end_unsent, is_unsent
+from jim.keeper.results.finishing import end_unsent, is_unsent
 from jim.model import MOST_PRIORITY, State, Step, Verb, Witness
 from jim.statusdb.seen.record import retryable
 

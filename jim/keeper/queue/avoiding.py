@@ -2,8 +2,8 @@
 
 A worker judges the hosts after each failure of an attempt, and before a grid job with failures ends; the loop stores
 what it has found. The order of the steps is free: the file `avoid` and the exclusion of hosts only decide where
-attempts run, and every attempt that a wrapper has left is fenced before the next one (`left_hosts.py`). A keeper that was
-killed judges anew when it starts.
+attempts run, and every attempt that a wrapper has left is fenced before the next one (`left_hosts.py`). A keeper that
+was killed judges anew when it starts.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from jim.evidence.analysis import Action
 from jim.idealizer.reasons import reason_of
 from jim.jobs import Change, GridJob, LocalJob, Submission, whole_reason
 from jim.keeper import reasons
-from jim.keeper.attempts import arrivals, judging
-from jim.keeper.attempts.deciding import AVOID
+from jim.keeper.attempts import arrivals, asked_for, judging
+from jim.keeper.attempts.asked_for import AVOID
 from jim.keeper.attempts.judging import WORDS
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
@@ -130,7 +130,7 @@ class Sending:
             )
         self._untried.remove(submission.mark)
         avoid = avoided(keeper, jobs[0], jobs[0].attempt - 1)
-        judging.keep_sent_with(keeper, submission, jobs[0], avoid)
+        asked_for.keep_sent_with(keeper, submission, jobs[0], avoid)
         keeper.hold.expect(keeper.store)
         work = partial(hand_over, keeper, job, submission, jobs, avoid)
         done = partial(self._recorded, keeper, submission)
@@ -192,7 +192,7 @@ def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> str:
     waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
     k = job.submissions + 1
     mark = f"jim-{keeper.hold.instance}-{job.id}-{k}"
-    judging.intend(keeper, job, k, mark, waiting)
+    asked_for.intend(keeper, job, k, mark, waiting)
     return mark
 
 

@@ -14,9 +14,8 @@ from jim.idealizer.retry import AGAIN, delay
 from jim.jobs import GridJob
 from jim.keeper.attempts import judging
 from jim.keeper.keeper import Keeper
-from jim.keeper.recorded_outputs import Claimed, Problems, Spoilt, problem_of
+from jim.keeper.recorded_outputs import FILE_SERVER_SECONDS, Claimed, Problems, Spoilt, problem_of
 from jim.keeper.results.packing import SpoiltOutputs
-from jim.keeper.results.verifying import FILE_SERVER_SECONDS
 from jim.model import State, Step, Verb, Witness
 from jim.tasks.results.following import follow_wave, unsettle
 

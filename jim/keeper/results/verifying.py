@@ -15,11 +15,11 @@ from jim.evidence.verdict import Verdict
 from jim.jobs import Key
 from jim.keeper.attempts import bulk_reports, judging
 from jim.keeper.keeper import Keeper
-from jim.keeper.recorded_outputs import Claimed, Problem, claimed_by, problem_of
+from jim.keeper.recorded_outputs import FILE_SERVER_SECONDS, Claimed, Problem, claimed_by, problem_of
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
-FILE_SERVER_SECONDS, LOOK_AGAIN_SECONDS = 3600.0, 10.0  # an output out of reach is not yet bad
+LOOK_AGAIN_SECONDS = 10.0
 AWAY_SECONDS = 60.0  # a directory that is away as a whole: somebody moves it, or its file system is mounted anew
 SEEN_LATE_SECONDS = 0.5
 

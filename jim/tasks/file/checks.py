@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 from shutil import which
 from typing import Any
 
-from jim.doors.intake import hold_files
 from jim.errors import BadRequest, JimError
 from jim.evidence.analysis import analyser
-from jim.handlers.base import Handler
-from jim.plugins import foreign
-from jim.request import check as checked_request
 from jim.request import declarations, handler_of
 from jim.site.file import Site
 from jim.splitting.errors import SplitError
 from jim.splitting.registry import splits_requests
 from jim.statusdb.task_spec import SourceSpec, Spec, Split
-from jim.tasks.file import directory_names, streams
+from jim.tasks.file import streams
 from jim.tasks.file.faults import Faults, Wrong, wrong
+from jim.tasks.file.requests import sample
 from jim.tasks.file.words import ELSEWHERE
 from jim.tasks.sources import ALL
+from jim.tasks.sources.directory import is_deep
 from jim.work.catalogue import NotReadable, catalogue_at
-from jim.work.program import require_program, with_program
-from jim.work.sizing import check_limits, size
+from jim.work.program import with_program
+from jim.work.sizing import size
 from jim.work.splitters import find, name_of, parameters
 
 OF_CLOSED = ("total_files", "total_lumis", "total_events", "job_limit", "maxFiles")  # parameters
 WHENS = ("full", "now", "closed")
 PRODUCERS = ("WMBSMergeBySize", "SiblingProcessingBased")
-A_FILE = {"lfn": "/checked/before/there/is/any"}
 
 
 def check(spec: Spec, site: Site) -> Spec:
@@ -45,7 +41,7 @@ def check(spec: Spec, site: Site) -> Spec:
     for nth, each in enumerate(spec.sources):
         with faults.gathered(nth):
             _check_source(each, site)
-    directory_names.check(spec.sources, faults)
+    _check_names(spec.sources, faults)
     for nth, pool in enumerate(spec.outputs):
         with faults.gathered(nth):
             streams.check_store(pool)
@@ -109,6 +105,28 @@ def _check_patterns(source: SourceSpec) -> None:
 def _is_open(pattern: str) -> bool:
     """Tell whether a pattern fits more than one text."""
     return bool(set("*?[") & set(pattern))
+
+
+def _check_names(sources: Sequence[SourceSpec], faults: Faults) -> None:
+    """Find directories that two sources call by different names; one name may be that of several sources."""
+    places = [(nth, each) for nth, each in enumerate(sources) if each.kind == "directory"]
+    there = [(nth, each) for nth, each in places if Path(each.directory).is_dir()]
+    for nth, source in there:
+        with faults.gathered(nth):
+            for k, other in there:
+                name = _name_by(other, source, is_before=k < nth)
+                if name not in ("", source.directory):
+                    words = f"{source.directory} is {name}, which another source of this task watches: name it once"
+                    raise wrong("source.directory", words)
+
+
+def _name_by(other: SourceSpec, source: SourceSpec, *, is_before: bool) -> str:
+    """Return how another source calls the directory of a source; empty: not at all, or the source comes first."""
+    place, within = Path(source.directory), Path(other.directory)
+    if place.samefile(within):
+        return str(within) if is_before else ""
+    real, top = place.resolve(), within.resolve()
+    return str(within / real.relative_to(top)) if is_deep(other) and real.is_relative_to(top) else ""
 
 
 def _check_place(source: SourceSpec) -> None:
@@ -242,32 +260,3 @@ def check_splitter(split: Split, site: Site) -> None:
             raise wrong(f"split.parameters.{each}", f"an open pool has no first {given[each]} by name")
     if given.get("applyLumiCorrection") and split.when != "closed":
         raise wrong("split.parameters.applyLumiCorrection", 'an open pool is not wholly known; say when = "closed"')
-
-
-# The request of a grid job
-
-
-def sample(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
-    """Check the request of a task, and the files that it sends, as its grid jobs will have it."""
-    handler, asked = checked(spec, site, events)
-    hold_files(asked, Path(spec.file), site)
-    if asked.get("executable"):
-        require_program(handler, asked, site)
-    return handler, asked
-
-
-def checked(spec: Spec, site: Site, events: int = 0) -> tuple[Handler, dict[str, Any]]:
-    """Check the words of the request of a task; return it without a splitter."""
-    asked = deepcopy(dict(spec.request))  # the site's own code gets it, and all rows of a task share its spec
-    handler = handler_of(asked.get("job_type"), site.site.handlers)
-    declared = declarations(handler)
-    if "events" in declared:
-        asked["events"] = events
-    if "splitter" in declared:  # so that texts may hold variables
-        asked |= {"splitter": "FileBased", "input_files": [A_FILE]}
-    handler, found = checked_request(asked, site.site.handlers)
-    if "splitter" in declared:
-        found |= {"splitter": None, "input_files": []}
-    with foreign(f"job type {asked['job_type']}"):
-        check_limits(handler.resources(found), site)
-    return handler, found

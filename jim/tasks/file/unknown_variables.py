@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.site.file import Site
 from jim.statusdb.task_spec import Spec
-from jim.tasks.file.checks import sample
+from jim.tasks.file.requests import sample
 from jim.work.pieces import hints_of
 from jim.work.splitters import find, is_own
 

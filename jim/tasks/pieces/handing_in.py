@@ -15,8 +15,7 @@ from jim.statusdb.task_rows import Item, ItemState, Task, TaskState, Wave, WaveS
 from jim.tasks.effects import OLDER
 from jim.tasks.file import sent_along
 from jim.tasks.keeping import Keeper, ask_again
-from jim.tasks.pieces.releasing import loads_of
-from jim.tasks.pieces.waves import Load, key_of, request_of
+from jim.tasks.pieces.waves import Load, key_of, loads_of, request_of
 from jim.tasks.unexpected_errors import in_words, start
 
 log = logging.getLogger(__name__)

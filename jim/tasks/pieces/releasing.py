@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from jim.statusdb.task_rows import PieceRow, Task, TaskState, Wave
+from jim.statusdb.task_rows import PieceRow, Task, TaskState
 from jim.tasks.keeping import Keeper
-from jim.tasks.pieces.waves import Load, sha256_of, weight
+from jim.tasks.pieces.waves import Load, load_of, sha256_of, weight
 from jim.tasks.release_room import Room, first_of_others
 from jim.tasks.throttle import next_probe
 from jim.tasks.unsettled_waves import is_crowded
@@ -74,14 +74,3 @@ def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]
             break
         found.append((piece, load))
     return found
-
-
-def load_of(keeper: Keeper, piece: PieceRow) -> Load:
-    """Return a piece with the facts of its items."""
-    items = keeper.store.pools.items(piece.task, piece.record.get("files", ()))
-    return Load(piece.p, piece.grp, piece.attempts, piece.record, items)
-
-
-def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
-    """Return the pieces of a wave, by their local jobs."""
-    return [load_of(keeper, each) for each in keeper.store.pieces.of_wave(wave.task, wave.w)]

@@ -16,9 +16,10 @@ from jim.model import NOTHING, Piece
 from jim.site.file import Site
 from jim.splitting.files_and_jobs import SplitJob, events_mask
 from jim.statusdb.pieces import as_json, pieces_as_lists
-from jim.statusdb.task_rows import Item, Task, Wave
+from jim.statusdb.task_rows import Item, PieceRow, Task, Wave
 from jim.statusdb.task_spec import Spec, Split
-from jim.tasks.file.checks import sample
+from jim.tasks.file.requests import sample
+from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.cutting import file_of, job_of, lfn_of
 from jim.work.parts import steps_around
 from jim.work.pieces import of_task, within_limits
@@ -167,3 +168,14 @@ def _shared(items: Iterable[Item]) -> dict[str, str]:
         if told
         else {}
     )
+
+
+def load_of(keeper: Keeper, piece: PieceRow) -> Load:
+    """Return a piece with the facts of its items."""
+    items = keeper.store.pools.items(piece.task, piece.record.get("files", ()))
+    return Load(piece.p, piece.grp, piece.attempts, piece.record, items)
+
+
+def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
+    """Return the pieces of a wave, by their local jobs."""
+    return [load_of(keeper, each) for each in keeper.store.pieces.of_wave(wave.task, wave.w)]

@@ -167,7 +167,7 @@ def test_a_fault_in_the_turn_of_a_task_pauses_this_one_alone(ground, monkeypatch
 
 def test_a_fault_in_a_test_ends_the_test(ground, monkeypatch):
     ground.create(two())
-    monkeypatch.setattr(moves.trying, "go_on", odd)
+    monkeypatch.setattr(moves.trial_waves, "go_on", odd)
     ground.ask("test")
     ground.go(2)
     task = ground.task()

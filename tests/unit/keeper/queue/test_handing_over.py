@@ -95,7 +95,7 @@ def test_a_job_type_that_is_gone_leaves_what_was_sent(world, monkeypatch):
     def gone(*_):
         raise BadRequest("gone")
 
-    monkeypatch.setattr("jim.keeper.attempts.judging.handler_of", gone)
+    monkeypatch.setattr("jim.keeper.attempts.asked_for.handler_of", gone)
     assert killed_after_seven_seconds(world).state is State.WAITING
 
 
