@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from jim.model import State, Witness
+from tests.unit.pages import grounds
 from tests.unit.pages.browser import Person
 from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import EVENTS, SH, Ground, a_list
@@ -66,3 +68,18 @@ def failing(world: Ground, tmp_path) -> Ground:
         world.batch.finish(*each, code=0)
     world.until(lambda: world.counts("pieces", "files") == {"completed": 2, "failed": 1})
     return world
+
+
+@pytest.fixture
+def grounded(ground: grounds.Ground) -> grounds.Ground:
+    """A grid job: of 12 local jobs, 5 run and 7 wait."""
+    ground.add(1, 12, 600)
+    (ground.site.state / "answers" / "1").write_bytes(b"accepted")
+    ground.send(1, 1, range(5), 500)
+    ground.change(1, range(5), State.SUBMITTED, State.RUNNING, Witness.CLAIM)
+    return ground
+
+
+@pytest.fixture
+def boss(grounded: grounds.Ground) -> Person:
+    return Person(grounded, controls=True)
