@@ -131,8 +131,20 @@ class _Stdout(io.FileIO):
             raise Unheard(f"cannot write to stdout: {reason}") from error
 
 
+def hear_of_children() -> None:
+    """Undo what whoever has started this process may have passed on to it: signals that are ignored or blocked.
+
+    If CHLD is ignored, as many a daemon in Perl does, each command seems to exit 0: a listing that failed looks like
+    one of an empty queue.
+    """
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def prepare() -> None:
     """Open stdout and stderr if they are closed: otherwise the next opened file would get their number."""
+    hear_of_children()
     for number, name, mode in ((1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:  # writes to this stdout fail; writes to this stderr have no effect
             os.dup2(os.open(os.devnull, mode), number)

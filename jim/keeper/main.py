@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from jim.clock import Clock
+from jim.doors.serving import hear_of_children
 from jim.errors import BadSite, JimError, plain
 from jim.model import KEEPER_ENDS
 from jim.site.libraries import lacking, require_libraries
@@ -37,6 +38,7 @@ def run_keeper(state: Path, begin: Callable[[], Callable[[Keeper], Work]], *, fo
     import logging
     import signal
 
+    hear_of_children()
     require_own(state)  # before anything is logged
     try:
         from jim.keeper.loop import keep

@@ -4,6 +4,7 @@ import fcntl
 import os
 import resource
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -194,3 +195,36 @@ def test_a_forked_process_answers_a_process_with_very_many_files(monkeypatch):
 
     monkeypatch.setattr(os, "pipe", far)
     assert room.forked(lambda: b"answer", list, 20) == b"answer"
+
+
+HEARS = """
+import signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGALRM])
+from jim.command import run
+
+def answer(*_):
+    print(run(["sh", "-c", "exit 3"], limit=9).code, sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+    return 0
+
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from jim.doors.serving import serve; serve(answer, print)",
+        "from jim.keeper.main import run_keeper; from pathlib import Path; run_keeper(Path(sys.argv[1]), answer)",
+    ],
+)
+def test_a_caller_that_ignores_or_blocks_signals_makes_no_command_seem_to_end_well(tmp_path, program):
+    """Daemons in Perl often ignore CHLD, and a process passes that on: a failed listing would show an empty queue."""
+    done = subprocess.run(
+        [sys.executable, "-c", HEARS + program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PYTHONPATH": room.HOME, "PATH": "/usr/bin:/bin", "JIM_STATE": str(tmp_path)},
+    )
+    assert done.stdout == "3 []\n", done.stderr
