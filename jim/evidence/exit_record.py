@@ -72,10 +72,14 @@ class ExitRecord(NamedTuple):
 
     @property
     def reported(self) -> float:
-        """Return how long the payload ran, as it is reported; an older wrapper reports only its node's clock."""
+        """Return how long the payload ran, as it is reported; an older wrapper reports only its node's clock.
+
+        It never took less than no time: a clock that was set back, or a forger, would take away what others are booked.
+        """
         if self.up is not None:
             return self.up
-        return (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
+        seconds = (datetime.fromisoformat(self.ended) - datetime.fromisoformat(self.started)).total_seconds()
+        return max(0.0, seconds)
 
     @property
     def advice(self) -> str:
@@ -157,9 +161,9 @@ def read_exit_record(text: str) -> ExitRecord:
     try:
         return ExitRecord(
             mark=facts["mark"],
-            index=int(facts["index"]),
-            n=int(facts["n"]),
-            attempt=int(facts["attempt"]),
+            index=_count(facts["index"]),
+            n=_count(facts["n"]),
+            attempt=_count(facts["attempt"]),
             nonce=facts["nonce"],
             host=facts["host"],
             batch=facts["batch"].strip("-"),
@@ -174,7 +178,7 @@ def read_exit_record(text: str) -> ExitRecord:
             refused=tuple(refused),
             up=_seconds(facts["up"]) if "up" in facts else None,
             **_peak(facts.get("peak", "")),
-            kills=int(facts.get("kills", 0)),
+            kills=_count(facts.get("kills", "0")),
             warned=_number(facts.get("warned", "-")),
             **_seen(facts.get("seen", "")),
         )
@@ -202,14 +206,20 @@ def _facts_and_outputs(lines: Sequence[str]) -> tuple[dict[str, str], list[Outpu
 
 
 def _output(value: str) -> Output:
-    found = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64}) (.+)", value)
+    found = re.fullmatch(r"([0-9]{1,18}) ([0-9a-f]{64}) ([^\0]+)", value)  # no file has a name with a zero byte
     if not found or found[3].startswith("/") or ".." in found[3].split("/"):
         raise JimError(f"the exit record has a wrong file line: {value[:200]!r}")
     return Output(int(found[1]), found[2], found[3])
 
 
 def _number(value: str) -> int | None:
-    return None if value == "-" else int(value)
+    return None if value == "-" else _count(value)
+
+
+def _count(value: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise ValueError(f"{value[:40]!r} is not a whole number")
+    return int(value)
 
 
 def _seconds(value: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.errors import JimError
-from jim.evidence.exit_record import Output, read_claim, read_exit_record, read_jobs
+from jim.evidence.exit_record import Output, read_claim, read_exit_record, read_jobs, times_of
 from tests.support.exit_records import exit_record, record
 
 WHOLE = exit_record("jim-cafe-1-1", 11)
@@ -65,6 +65,11 @@ def test_a_record_that_was_cut_short_is_refused(length):
         ("cpu 4.20", "cpu -1"),
         ("started 2026-01-31T11", "started 2026-02-31T11"),
         ("nonce 5e0c\n", ""),
+        ("code 3", "code 3_0"),
+        ("code 3", "code -3"),
+        ("code 3", f"code {'9' * 10}"),
+        ("signal -", f"signal {'9' * 4000}"),
+        ("n 0", "n \u0663"),
     ],
 )
 def test_a_record_with_a_wrong_line_is_refused(was, now):
@@ -72,7 +77,7 @@ def test_a_record_with_a_wrong_line_is_refused(was, now):
         read_exit_record(WHOLE.replace(was, now))
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../../x", ""])
+@pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../../x", "", "a\0b"])
 def test_no_output_lies_outside_its_directory(name):
     with pytest.raises(JimError, match="wrong file line"):
         read_exit_record(exit_record("m", 11, f"file 5 {SUM} {name}\n"))
@@ -119,3 +124,10 @@ def test_the_attempts_of_a_submission_are_read_by_their_indices():
     assert (told.mark, told.attempts) == ("jim-cafe-1-1", {1: (0, 1), 2: (5, 3)})
     with pytest.raises(JimError, match="wrong or missing line"):
         read_jobs("* mark m\n1 n 0\n")
+
+
+def test_no_payload_takes_less_than_no_time():
+    """Whoever forges such times would take away what others of its account are booked."""
+    forged = WHOLE.replace("started 2026", "started 9999").replace("ended 2026", "ended 0001")
+    assert read_exit_record(forged).reported == 0.0
+    assert times_of(forged) == (0.0, 4.2)

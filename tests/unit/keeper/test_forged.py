@@ -22,11 +22,11 @@ def world(tmp_path, monkeypatch):
     return world
 
 
-def forge(world, *, spool=True, nonce="f0f0", code=0):
+def forge(world, *, spool=True, nonce="f0f0", code=0, **more):
     """Write an end of the running attempt as its wrapper does, but under another nonce."""
     task = world.batch.tasks["2", 1]
     own, task.nonce = task.nonce, nonce
-    world.batch.finish(2, code=code, spool=spool, state=State.RUNNING)
+    world.batch.finish(2, code=code, spool=spool, state=State.RUNNING, **more)
     task.nonce = own
     return task
 
@@ -121,3 +121,12 @@ def test_an_odd_nonce_of_a_start_is_not_kept(world, nonce):
     world.batch._spool(task, "start", f"nonce {nonce}\nhost node1\nbatch 1\n")
     world.until(lambda: world.state(1, 0) is State.RUNNING)
     assert world.store.attempt(1, 1, 1).nonce == ""
+
+
+def test_a_name_that_no_file_can_have_ends_no_keeper(world):
+    """A payload has the nonce of its own claim, and may write its own end."""
+    forge(world, nonce=world.batch.tasks["2", 1].nonce, extra=f"file 0 {'0' * 64} a\0b\n")
+    world.go(5)
+    assert (world.state(2, 0), len(rejected(world))) == (State.RUNNING, 1)
+    world.batch.kill(2, 1)
+    world.until(lambda: world.store.attempts(2, n=0)[0].verdict, seconds=5.0)
