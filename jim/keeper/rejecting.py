@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.files import cut, held, read_regular, replace
+from jim.trees import remove_tree
 
 log = logging.getLogger(__name__)
 MOST, TOLD_SECONDS = 1000, 60.0
@@ -109,8 +109,8 @@ class Rejected:
 
 
 def _remove_flood(work: Path) -> None:
-    with held(work / "rejected") as place:
-        shutil.rmtree(place / FLOOD, ignore_errors=True)
+    with held(work / "rejected") as place, suppress(OSError):
+        remove_tree(place / FLOOD)
 
 
 def _warn(told: _Told, now: float) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import shutil
 import stat
 import tarfile
 import threading
@@ -27,6 +26,7 @@ from typing import IO, NamedTuple
 from jim.errors import BadRequest
 from jim.files import held, passes, resolved, sync_directory
 from jim.site.realm import OWN, Opener
+from jim.trees import remove_tree
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link
@@ -203,7 +203,8 @@ def _send(packages: Path, ordered: Sequence[Member]) -> str:
             draft.rename(packages / digest)
         sync_directory(packages)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(draft)
     return digest
 
 
@@ -296,5 +297,6 @@ def _swept(packages: Path) -> int:
             removed += 1
         elif not each.name.startswith(".removed-") and time.time() - each.stat().st_mtime < LEFT_SECONDS:
             continue
-        shutil.rmtree(doomed, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(doomed)
     return removed

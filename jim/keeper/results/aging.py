@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from jim.keeper.keeper import Keeper
 from jim.model import Step
 from jim.statusdb.task_rows import PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import ENDED
+from jim.trees import remove_tree
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 
@@ -183,4 +183,4 @@ def _sweep_leftovers(keeper: Keeper, limit: float) -> None:
                     continue
                 with suppress(OSError):
                     if time.time() - path.lstat().st_mtime > max(limit, DAY):
-                        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                        remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import stat
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -30,6 +29,7 @@ from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.published import NAME
 from jim.statusdb.store import Store
+from jim.trees import remove_tree
 from jim.workdir.pinned import pinned
 from jim.workdir.submission import own_directory
 from jim.workdir.tar import Tar
@@ -99,7 +99,7 @@ def _clear(path: Path, *, wants_directory: bool = False) -> None:
     with suppress(FileNotFoundError):
         is_directory = stat.S_ISDIR(path.lstat().st_mode)
         if is_directory and not wants_directory:
-            shutil.rmtree(path)
+            remove_tree(path)
         elif wants_directory and not is_directory:
             path.unlink()
 

@@ -376,7 +376,7 @@ def test_a_keeper_killed_at_any_call_takes_it_up_again(
     with monkeypatch.context() as patched:
         for name in ("link", "fsync", "open", "unlink", "mkdir", "symlink", "rename"):
             patched.setattr(os, name, dying(getattr(os, name)))
-        patched.setattr(packages.shutil, "rmtree", lambda *_, **__: None)  # who is killed tidies up nothing
+        patched.setattr(packages, "remove_tree", lambda _: None)  # who is killed tidies up nothing
         with suppress(Killed):
             share(work, place, found)
     share(work, place, found)
