@@ -28,7 +28,7 @@ LONGEST = 256 * 1024
 PAUSES = (0.1, 0.4, 1.5)  # seconds; while a gatekeeper renews a file
 Reading = Callable[[str, str, Opener], bytes]  # of a kind and a path
 TOKEN = re.compile(rb"[!-~]+\s*")
-CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
+BEGIN, END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 SEQUENCE, VERSION, SHORT_YEAR, LONG_YEAR = 0x30, 0xA0, 0x17, 0x18  # tags of ASN.1
 BEFORE_VALIDITY = 3  # serial number, algorithm and issuer
 LAST_SECOND = 253_402_300_799.0  # of the year 9999, the last one of calendars
@@ -90,12 +90,20 @@ def ends(kind: str, content: bytes) -> float | None:
     if kind == "token":
         return _end_of_token(content)
     try:
-        found = [_end_of(base64.b64decode(each)) for each in CERTIFICATE.findall(content)]
+        found = [_end_of(base64.b64decode(each)) for each in certificates(content)]
     except (IndexError, ValueError, binascii.Error) as error:
         raise BadRequest(f"a certificate in it is unreadable: {error}", kind) from error
     if not found:
         raise BadRequest("not an X.509 proxy: it has no certificate", kind)
     return min(found)  # the first of the proxy and its chain to expire ends them all
+
+
+def certificates(content: bytes) -> Iterator[bytes]:
+    """Yield the texts of certificates. A pattern would look through all that follows, at each begin without an end."""
+    for each in content.split(BEGIN)[1:]:
+        text, end, _ = each.partition(END)
+        if text and end:
+            yield text
 
 
 def shown_time(end: float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from jim.workdir.credentials import BEFORE_VALIDITY, CERTIFICATE, VERSION, element
+from jim.workdir.credentials import BEFORE_VALIDITY, VERSION, certificates, element
 
 LONGEST, MOST = 1000, 100  # characters of a name, and number of FQANs
 # Object identifiers as DER has them: what marks a proxy (RFC 3820, and its draft), and the attributes of VOMS.
@@ -53,7 +53,7 @@ def claims(content: bytes) -> dict[str, object]:
     chain: list[Certificate] = []
     # Also an error of base64. The door has refused what is not a proxy at all; no more depends on the rest.
     with suppress(ValueError, IndexError):
-        chain += [_certificate(base64.b64decode(each)) for each in CERTIFICATE.findall(content)]
+        chain += [_certificate(base64.b64decode(each)) for each in certificates(content)]
     dn, fqans = "", list[str]()
     with suppress(ValueError, IndexError):
         dn = _words(_owner(chain))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from jim.doors.gram.request import attributes_of
 from jim.doors.intake import prepare
 from jim.errors import BadRequest
 from jim.site.file import Site
-from jim.workdir import credentials
+from jim.workdir import credentials, senders
 from tests.support.certificates import LONG, LONG_END, LONGER, LONGER_END, OLD, OLD_END
 
 NOW = 1772539200.0  # 2026-03-03T12:00:00Z
@@ -153,3 +154,18 @@ def test_behind_a_link_of_a_payload_no_credential_is_removed(tmp_path, link):
         with pytest.raises(NotADirectoryError):
             credentials.remove(tmp_path / "grid")
     assert (home / "proxy.pem").exists()
+
+
+def test_a_proxy_with_many_begins_of_certificates_is_read_at_once() -> None:
+    """Whoever reads it holds up its whole process, and a keeper does so every ten seconds."""
+    longest = OLD + b"-----BEGIN CERTIFICATE-----" * ((credentials.LONGEST - len(OLD)) // 27)
+    began = time.process_time()
+    assert credentials.ends("proxy", longest) == OLD_END
+    assert senders.claims(longest) == senders.claims(OLD)
+    assert time.process_time() - began < 1
+
+
+def test_a_certificate_is_what_stands_between_its_begin_and_its_end() -> None:
+    begin, end = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+    content = end + begin + b"cut short" + begin + b"one" + end + b"two" + end + begin + end + begin + b"three" + end
+    assert [*credentials.certificates(content)] == [b"one", b"three"]
