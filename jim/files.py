@@ -37,9 +37,12 @@ def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def replace(path: Path, content: bytes, mode: int = 0o600, *, durable: bool = False) -> None:
-    """Replace a file for readers; after a power cut it may have its old or its new content."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    """Replace a file for readers; after a power cut it may have its old or its new content.
+
+    Nobody knows the name of the draft before: whoever may write there could have a pipe, which hangs, or a link there.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)  # the requested mode, independent of the umask

@@ -323,3 +323,24 @@ def test_a_copy_has_the_mode_and_time_of_the_original_and_replaces_nothing(tmp_p
     )
     with pytest.raises(FileExistsError):
         files.copy_regular(original, copy)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "second name", "directory"])
+def test_what_a_payload_has_put_in_the_way_of_a_draft_is_neither_waited_for_nor_written(tmp_path, monkeypatch, kind):
+    """It knows the pid of a keeper: each fence has it."""
+    other, draft = tmp_path / "other", tmp_path / f".serial.{os.getpid()}"
+    other.write_bytes(b"theirs")
+    makes = {
+        "pipe": lambda: os.mkfifo(draft),
+        "link": lambda: draft.symlink_to(other),
+        "second name": lambda: os.link(other, draft),
+        "directory": draft.mkdir,
+    }
+    makes[kind]()
+    if kind == "pipe":  # instead of waiting for ever
+        opened = os.open
+        monkeypatch.setattr(
+            os, "open", lambda path, how, *more, **named: opened(path, how | os.O_NONBLOCK, *more, **named)
+        )
+    replace(tmp_path / "serial", b"new")
+    assert (other.read_bytes(), (tmp_path / "serial").read_bytes()) == (b"theirs", b"new")

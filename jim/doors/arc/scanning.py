@@ -26,6 +26,7 @@ from jim.doors import generations, inbox
 from jim.doors.arc import ENDED, delegations, facts, plain
 from jim.doors.arc.request import LONGEST_LOCAL, pairs_of
 from jim.doors.arc.told_ends import Told, tell, told_of
+from jim.doors.serving import hear_of_children
 from jim.errors import JimError, words_of
 from jim.files import locked, read_regular, replace, replace_durably
 from jim.site import file as site_file
@@ -78,7 +79,7 @@ def _alone(what: str, into: list[str] | None = None) -> Iterator[None]:
     """Let a failure hold up nothing else, and say what has failed, or add that to a list."""
     try:
         yield
-    except (JimError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
+    except Exception as error:  # noqa: BLE001 - an account may have written anything
         line = f"{what}; tried again in the next scan: {plain(words_of(error))}\n"
         (sys.stderr.write if into is None else into.append)(line)
 
@@ -230,4 +231,5 @@ def _moved_on(job: Job) -> bool:
 
 
 if __name__ == "__main__":
+    hear_of_children()
     scan(map(Path, sys.argv[1:]))

@@ -29,7 +29,7 @@ def told_of(state: Path, job: str) -> Told | None:
     try:
         told = json.loads(read_regular(told_file(state, job), 65_536))
         return Told(int(told["number"]), int(told["reruns"]), int(told["code"]), str(told["words"]))
-    except (OSError, ValueError, LookupError, TypeError, JimError):
+    except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, JimError):
         return None
 
 

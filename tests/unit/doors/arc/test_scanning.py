@@ -1,5 +1,6 @@
 """What A-REX is told of ends, and what a scan does beside: each story begins with A-REX's files and JIM's answers."""
 
+import errno
 import json
 import os
 import re
@@ -237,18 +238,26 @@ def test_scans_that_overlap_resume_a_job_once(arex, world, monkeypatch):
     assert first != second == generations.number_of_last(state, ID)
 
 
-def test_an_end_that_cannot_be_written_for_a_rex_holds_up_no_other(arex, world, tmp_path, capfdbinary):
+def test_an_end_that_cannot_be_written_for_a_rex_holds_up_no_other(arex, world, tmp_path, capfdbinary, monkeypatch):
     other = Arex(tmp_path, world, "Other")
     for each in (arex, other):
         each.run()
         each.is_at("INLRMS")
-    in_its_way = arex.told.with_name(f".{arex.told.name}.{os.getpid()}")
-    in_its_way.mkdir()
-    assert (arex.scan(), other.told.read_text()) == ("", "0 \n")
+    replace, full = scanning.replace_durably, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(arex.told))
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            scanning, "replace_durably", lambda file, *more: _raise(full) if file == arex.told else replace(file, *more)
+        )
+        assert (arex.scan(), other.told.read_text()) == ("", "0 \n")
     said = capfdbinary.readouterr().err.decode().splitlines()
-    assert said == [f"{ID}: A-REX is not told its end; tried again in the next scan: {in_its_way}: Is a directory"]
-    in_its_way.rmdir()
+    assert said == [
+        f"{ID}: A-REX is not told its end; tried again in the next scan: {arex.told}: No space left on device"
+    ]
     assert arex.scan() == "0 \n"
+
+
+def _raise(error):
+    raise error
 
 
 WRONG = [
@@ -653,3 +662,12 @@ def test_what_was_told_is_forgotten_with_the_grid_job(arex, world):
     assert told_of(world.site.state, ID)
     generations.free(world.site.state, ID, number)
     assert not list((world.site.state / "keys").iterdir())
+
+
+@pytest.mark.parametrize("told", ['{"number": Infinity, "reruns": 0, "code": 0, "words": ""}', "[" * 60_000])
+def test_a_told_end_that_makes_no_sense_holds_up_no_other(arex, world, told):
+    """Payloads of the account may write there."""
+    arex.run()
+    arex.is_at("INLRMS")
+    told_file(world.site.state, ID).write_text(told)
+    assert arex.scan() == "0 \n"
