@@ -141,9 +141,10 @@ def _remove(keeper: Keeper, arrival: Arrival) -> None:
     for what in ("unread", "barred"):
         keeper.workers.forget((what, arrival.path.name))
     if arrival.kind != PUBLICATION:
-        arrival.path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError, IsADirectoryError):  # the next look puts a directory aside
+            arrival.path.unlink()
         return
-    aside = arrival.path.with_name(f".taken.{arrival.path.name}")
+    aside = arrival.path.with_name(f".taken.{os.urandom(8).hex()}")  # a payload could have a directory at a known name
     with suppress(FileNotFoundError):
         arrival.path.rename(aside)
         if _version(aside.lstat()) != arrival.version:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from jim.keeper.attempts import arrivals
 from jim.keeper.attempts.arrivals import take_spool
 from tests.support.stand_ins import World
 
@@ -141,3 +142,32 @@ def test_a_part_of_a_report_waits_for_no_record_once_there_is_a_verdict(world, h
     half.write_text("jim-exit 1\n")
     take_spool(world.keeper)
     assert (verdicts(world), half.exists(), rejected(world)) == (["failed"], False, [])
+
+
+def test_nothing_of_a_payload_stands_in_the_way_of_what_is_taken_out_of_the_spool(world):
+    """Else each round would fail there, and nothing that comes after the spool would ever be done."""
+    (task,) = world.batch.tasks.values()
+    file = world.site.work / f"spool/{task.mark}.1.pub.phase-sim"
+    file.write_text("phase sim 0 250 events\n")
+    file.with_name(f".taken.{file.name}").mkdir()
+    world.go(2)
+    assert (list(shown(world)), file.exists()) == (["phase-sim"], False)
+
+
+def test_what_becomes_a_directory_while_it_is_taken_in_ends_no_round(world, monkeypatch):
+    """A payload may change it again and again."""
+    (task,) = world.batch.tasks.values()
+    world.batch.start(1)
+    file, real = world.site.work / f"spool/{task.mark}.1.start", arrivals.alike.take
+
+    def take(*arguments):
+        file.unlink()
+        file.mkdir()
+        return real(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(arrivals.alike, "take", take)
+        world.go(1)
+    assert world.store.attempt(1, 1, 1).started
+    world.go(2)
+    assert not list((world.site.work / "spool").iterdir())
