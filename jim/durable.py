@@ -6,7 +6,9 @@ import ctypes
 import errno
 import itertools
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -22,17 +24,20 @@ LOCAL = {
     0x3153464A: "jfs",
     0x794C7630: "overlay",
 }
+GONE = FileNotFoundError, NotADirectoryError
 LONGEST_STATFS = 256  # bytes, more than the structure has on any machine
 
 
 def sync_local(directories: Iterable[Path]) -> None:
     """Make durable all that was written to the local file systems of these directories: one call for each of them.
 
-    To sync one file after the other takes twenty times as long for many small ones.
+    To sync one file after the other takes twenty times as long for many small ones. A payload may remove a directory at
+    any moment, or put something else in its place: that holds up no other, and what lies above is of the same disk.
     """
     places: dict[int, list[Path]] = {}
     for each in directories:
-        places.setdefault(each.stat().st_dev, []).append(each)
+        device, place = _nearest(each)
+        places.setdefault(device, []).append(place)
     for device, some in places.items():
         above = (each for each in dict.fromkeys(each.parent for each in some) if each.stat().st_dev == device)
         descriptor, opened = _opened(itertools.chain(some, above))
@@ -43,14 +48,25 @@ def sync_local(directories: Iterable[Path]) -> None:
             os.close(descriptor)
 
 
+def _nearest(directory: Path) -> tuple[int, Path]:
+    """Return a directory with its device; if it is gone, the nearest one above that is there."""
+    for each in (directory, *directory.parents[:-1]):
+        with suppress(*GONE):
+            if stat.S_ISDIR((about := each.lstat()).st_mode):
+                return about.st_dev, each
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
+
+
 def _opened(directories: Iterable[Path]) -> tuple[int, Path]:
     """Open the first directory that may be listed: a payload may have taken that right from its own."""
     denied: PermissionError | None = None
     for each in directories:
         try:
-            return os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), each
+            return os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), each
         except PermissionError as error:
             denied = denied or error
+        except GONE:
+            continue
     raise denied or FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 

@@ -125,8 +125,6 @@ def test_a_directory_that_cannot_be_opened_is_made_durable_by_another_one(tmp_pa
     durable.sync_local([tmp_path / "a", tmp_path / "b"])
     durable.sync_local([tmp_path / "a"])
     assert [path for name, path in calls if name == "syncfs"] == [tmp_path / "b", tmp_path]
-    with pytest.raises(FileNotFoundError):
-        durable.sync_local([tmp_path / "gone"])
 
 
 def test_a_network_file_system_is_left_alone(tmp_path, calls, monkeypatch):
@@ -585,3 +583,21 @@ def test_what_was_delivered_and_is_made_anew_is_not_left_out(world, reopened, mo
     again(world, reopened, 0)
     assert tar_of(world, reopened)["1.0/dat"] == b"anew"
     assert world.store.grid_job(reopened).result["lost"] == 1
+
+
+@pytest.mark.parametrize("what", ["nothing", "a file", "a link", "a link to nothing"])
+def test_what_became_of_one_directory_after_it_was_verified_holds_up_no_other(tmp_path, calls, what):
+    """A payload may do that on purpose, at each try: then nothing of its account would ever be completed."""
+    (tmp_path / "b").mkdir()
+    if what == "a file":
+        (tmp_path / "a").write_bytes(b"")
+    elif what != "nothing":
+        (tmp_path / "a").symlink_to("/proc" if what == "a link" else "nowhere")
+    durable.sync_local([tmp_path / "b", tmp_path / "a"])
+    assert calls == [("fstatfs", ""), ("syncfs", tmp_path / "b")]
+
+
+def test_what_was_in_directories_that_are_gone_is_made_durable_by_those_above(tmp_path, calls):
+    """Perhaps somebody only moves them."""
+    durable.sync_local([tmp_path / "s1/run.1"])
+    assert calls == [("fstatfs", ""), ("syncfs", tmp_path)]
