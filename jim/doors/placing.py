@@ -32,7 +32,7 @@ BLOCK = 1024 * 1024
 MODE = 0o644  # what a batch system gives to the stdout of a program
 PROGRAM = 0o755  # of an output that can be executed
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
-MEMBER = re.compile(r"\d+\.(\d+)(?:\.failed)?/(.+)", re.DOTALL)
+MEMBER = re.compile(r"[0-9]{1,15}\.([0-9]{1,9})(?:\.failed)?/([^\0]+)")
 END = re.compile(r"(stdout|stderr)\.last")
 
 

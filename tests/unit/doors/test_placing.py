@@ -174,3 +174,15 @@ def test_a_program_may_call_an_output_like_the_end_of_a_stream(tmp_path, there):
     done = job(tmp_path, {"7.0/stdout.last": b"mine", "7.0/stdout": b"out"})
     place(done, places(there, "stdout", "stdout.last"))
     assert found(there) == {"stdout": b"out", "stdout.last": b"mine"}
+
+
+@pytest.mark.parametrize("name", [f"7.{'9' * 5000}/x", "7.0/a\0b", f"{'9' * 5000}.0/x"])
+def test_a_member_that_jim_never_writes_ends_no_keeper(tmp_path, there, name):
+    """A payload may put another tar in the place of JIM's."""
+    job_ = job(tmp_path, {"7.0/stdout": b"out"})
+    odd = tarfile.TarInfo("odd")
+    odd.pax_headers = {"path": name}
+    with tarfile.open(job_.result["tar"], "a", format=tarfile.PAX_FORMAT) as packed:
+        packed.addfile(odd)
+    place(job_, {"directory": str(there), "files": {"stdout": f"{there}/out", "./": str(there)}})
+    assert found(there) == {"out": b"out"}
