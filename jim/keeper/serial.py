@@ -134,7 +134,7 @@ def instances_of(state: Path) -> tuple[str, ...]:
 def instances_in(place: Path) -> tuple[str, ...]:
     """Read the instances of a directory, the present one first; none if the file is missing."""
     try:
-        return tuple(read_regular(place / INSTANCE, LONGEST).decode().split())
+        return tuple(read_regular(place / INSTANCE, LONGEST).decode(errors="replace").split())
     except FileNotFoundError:
         return ()
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +22,9 @@ from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
 from jim.site.realm import OWN, Opener
+from jim.trees import remove_tree
 from jim.workdir import credentials, packages
-from jim.workdir.pinned import is_absent, lacks, pinned
+from jim.workdir.pinned import lacks, pinned
 from jim.workdir.removed import INSTANCE, WRAPPER
 
 Sharing = Callable[[], str]
@@ -94,7 +94,7 @@ def _is_owned(place: Path, job: GridJob) -> bool:
     try:
         told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
         return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError, JimError):  # it says nothing, or is odd
         return False
 
 
@@ -261,6 +261,8 @@ def tries_sent(directory: Path) -> int:
             return int(read_regular(here / SENT, 20) or 1)  # an empty file is from a version that counted no tries
     except FileNotFoundError:
         return 0
+    except (ValueError, JimError):  # what stands there instead proves nothing: the batch system may have it
+        return sys.maxsize
 
 
 def remove_grid_directory(place: Path) -> None:
@@ -273,6 +275,7 @@ def remove_grid_directory(place: Path) -> None:
         place.rename(doomed)
     if doomed.is_symlink():
         doomed.unlink()
-    shutil.rmtree(doomed, ignore_errors=True)
-    if not is_absent(doomed):
-        shutil.rmtree(doomed)
+    with suppress(OSError):  # what came meanwhile goes by the next call
+        remove_tree(doomed)
+    with suppress(FileNotFoundError):
+        remove_tree(doomed)

@@ -27,6 +27,7 @@ from jim.site.file import Site, make_state
 from jim.statusdb.grid.restored_submissions import SUPERSEDED, TAKEN_UP
 from jim.statusdb.store import Store
 from jim.workdir.claims import fence
+from jim.workdir.removed import INSTANCE
 from tests.support.splitting_work import end_all, submit
 from tests.support.stand_ins import Answers, Instead, StandInClock
 
@@ -728,3 +729,10 @@ def test_of_two_keepers_that_open_one_empty_work_directory_one_goes_on(tmp_path)
             each.join()
         assert sorted(outcomes)[0] == "", outcomes
         assert sorted(outcomes)[1] == (work / "instance").read_text().strip()
+
+
+def test_a_work_directory_whose_instance_makes_no_sense_is_refused_in_words(world):
+    (world.site.work / INSTANCE).write_bytes(b"\xff\n")
+    world.keeper.store.close()
+    with pytest.raises(BadSite, match="belongs to another state directory"):
+        world.restart()

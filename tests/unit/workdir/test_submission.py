@@ -195,3 +195,41 @@ def test_a_link_in_the_place_of_its_directory_gives_a_grid_job_another_one(world
     world.until(lambda: len(world.batch.tasks) == 2)
     assert list((tmp_path / "home").iterdir()) == []
     assert world.keeper.store.grid_job(grid).place.startswith(f"{grid}-")
+
+
+@pytest.mark.parametrize("owner", ["[" * 60_000, "x" * 20_000_000, "link", "directory"])
+def test_a_directory_whose_owner_makes_no_sense_fails_no_grid_job(world, owner):
+    """Payloads may make directories for numbers that are still to come."""
+    place = world.site.work / "1"
+    place.mkdir()
+    (world.site.state / "next-id").write_text("1\n")
+    if owner == "link":
+        (place / "owner").symlink_to("/etc/passwd")
+    elif owner == "directory":
+        (place / "owner").mkdir()
+    else:
+        (place / "owner").write_text(owner)
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    assert world.store.grid_job(grid).place.startswith("1-")
+
+
+@pytest.mark.parametrize("content", ["x", "1" * 40, "link"])
+def test_a_count_of_tries_that_makes_no_sense_does_not_let_what_was_sent_count_as_never_sent(
+    world, monkeypatch, content
+):
+    """The keeper was killed after the batch command; a payload, or a disk, has spoilt what it wrote before."""
+    recorded = Sending._recorded
+    monkeypatch.setattr(Sending, "_recorded", lambda *_: None)
+    grid = world.submit(1)
+    world.until(lambda: world.batch.tasks)
+    monkeypatch.setattr(Sending, "_recorded", recorded)
+    world.restart()
+    sent = world.site.work / "1/s1/sent"
+    if content == "link":
+        sent.unlink()
+        sent.symlink_to("jobs")
+    else:
+        sent.write_text(content)
+    world.until(lambda: world.state(grid, 0) is State.SUBMITTED, seconds=5.0)
+    assert len(world.batch.tasks) == 1
