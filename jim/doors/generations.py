@@ -20,7 +20,7 @@ from jim.errors import JimError, UnknownJob
 from jim.files import locked, read_regular, replace_durably
 from jim.model import Verb
 
-LONGEST_NUMBER = 100
+LONGEST_NUMBER, LONGEST_GENERATION = 100, 18  # bytes of its file; digits
 
 
 def key_of(key: str, generation: int) -> str:
@@ -85,7 +85,8 @@ def free(state: Path, key: str, number: int) -> None:
 
 def _parted(key: str) -> tuple[str, int]:
     first, _, number = key.rpartition("#")
-    return (first, int(number)) if first and number.isascii() and number.isdecimal() else (key, 1)
+    is_one = first and number.isascii() and number.isdecimal() and len(number) <= LONGEST_GENERATION
+    return (first, int(number)) if is_one else (key, 1)
 
 
 def _file(state: Path, key: str) -> Path:

@@ -198,3 +198,14 @@ def test_the_journal_names_who_cancelled_and_not_the_door_twice(world, submit):
     world.go(3)
     (line,) = [each for each in world.store.journals.of(1) if each.now == "cancel requested"]
     assert line.reason == f"{inbox.account()}, by the door {Fetching('x').name.replace('x', DOOR)}"
+
+
+def test_a_key_that_ends_with_an_endless_number_is_a_key_like_others(world):
+    """Python reads no number of so many digits; the keeper asks when it removes the grid job."""
+    key = f"k#{'9' * 5000}"
+    grid = world.submit(1, key=key)
+    world.until(lambda: world.batch.tasks)
+    world.run_all(grid)
+    world.wish("remove", str(grid))
+    world.until(lambda: not world.store.grid_jobs(), seconds=1.0)
+    assert generations.before(world.site.state, key) == 0
