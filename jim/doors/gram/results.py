@@ -12,8 +12,10 @@ import errno
 import io
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -21,17 +23,18 @@ from jim.clock import Clock
 from jim.doors.gram import protocol
 from jim.doors.gram.request import Description, one, place_of, require_inside, staged_out
 from jim.doors.inbox import answer
-from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in
+from jim.doors.placing import PROGRAMS, STREAMS, contents, is_one_program, outputs_in, write
 from jim.errors import BadRequest, JimError
 from jim.files import LinkFound, passes
 from jim.jobs import GridJob
 from jim.site.file import Site
 from jim.site.realm import Opener, opener_of
-from jim.site.walking import opened
+from jim.site.walking import directory_below, opened
 from jim.statusdb import open_store
 from jim.workdir.pinned import open_result
 
 UNCHANGED = b"\n"
+MODE = 0o600  # GRAM sends them as the account
 RESULTS = "jim-results"  # in the job's directory, where JIM's Perl module makes GRAM look for the files
 
 
@@ -61,11 +64,11 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
     tars = [name for name in named if name.endswith(".tar")]
     with _tar(tar) as packed:
         for name in tars:
-            _link(packed, _place(description, name))
+            _link(packed, _own(description), _place(description, name), opener)
     alone = is_one_program(job)
     if alone:
         others = [name for name in named if name not in tars]
-        _put_own(tar, {name: _place(description, name) for name in others})
+        _put_own(tar, _own(description), {name: _place(description, name) for name in others}, opener)
     if alone or (job.job_type in PROGRAMS and (tars or not job.request.get("outputs"))):
         _put_streams(tar, {name: _place(description, name) for name in STREAMS}, opener)
     elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
@@ -73,16 +76,18 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
             shutil.copyfileobj(packed, file)
 
 
-def _link(packed: IO[bytes], place: Path) -> None:
+def _link(packed: IO[bytes], own: str, place: Path, opener: Opener) -> None:
     """Give the tar another name, where GRAM looks for it. On another file system that can only be a symbolic link."""
-    place.unlink(missing_ok=True)
-    try:
-        here = packed.fileno()  # what is open, whatever has its name; `src_dir_fd` lets Python follow the link
-        os.link(f"/proc/self/fd/{here}", place, src_dir_fd=here, follow_symlinks=True)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP):
-            raise
-        place.symlink_to(packed.name)
+    with directory_below(own, str(place), partial(opener.require_place, path=str(place))) as (at, name):
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=at)
+        try:
+            here = packed.fileno()  # what is open, whatever has its name; `src_dir_fd` lets Python follow the link
+            os.link(f"/proc/self/fd/{here}", name, src_dir_fd=here, dst_dir_fd=at, follow_symlinks=True)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP):
+                raise
+            os.symlink(packed.name, name, dir_fd=at)
 
 
 def _tar(path: str) -> IO[bytes]:
@@ -98,18 +103,22 @@ def _place(description: Description, name: str) -> Path:
     """Return the path for an output: stdout and stderr have their own, other outputs share a directory."""
     if name in STREAMS:
         return Path(place_of(description, one(description, name) or os.devnull))
-    place = Path(one(description, "jobdir"), RESULTS, name)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return place
+    return Path(one(description, "jobdir"), RESULTS, name)
 
 
-def _put_own(tar: str, places: Mapping[str, Path]) -> None:
+def _own(description: Description) -> str:
+    """Return the directory that GRAM has made for this job. Payloads can write there: no link below it is followed."""
+    own = one(description, "jobdir")
+    Path(own).mkdir(parents=True, exist_ok=True)
+    return own
+
+
+def _put_own(tar: str, own: str, places: Mapping[str, Path], opener: Opener) -> None:
     """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
     with _tar(tar) as packed:
         found = outputs_in(packed, places)
         for name in found.keys() & places.keys():
-            with places[name].open("wb") as file:
-                file.writelines(contents(packed, found[name]))
+            write(opener, own, str(places[name]), contents(packed, found[name]), MODE, durable=False)
 
 
 @contextmanager
@@ -118,7 +127,11 @@ def _opened(place: Path, mode: str, opener: Opener) -> Iterator[IO[bytes]]:
     with opened(str(place), may_lack=True) as found:
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_APPEND if mode == "ab" else os.O_TRUNC)
         opener.require_foreign(found.directory, str(place), "stdout")
-        with os.fdopen(os.open(found.name, flags, 0o666, dir_fd=found.directory), mode) as file:
+        if found.at >= 0 and stat.S_ISFIFO(found.about().st_mode):  # nobody may ever read it, and other jobs would wait
+            raise BadRequest(f"{place} is a pipe", "stdout")
+        # A pipe that has come just now does not block either.
+        descriptor = os.open(found.name, flags | os.O_NONBLOCK, 0o666, dir_fd=found.directory)
+        with os.fdopen(descriptor, mode) as file:
             yield file
 
 

@@ -166,3 +166,34 @@ def test_what_cannot_be_delivered_is_told(place):
 def test_a_full_disk_is_waited_for(place):
     ended(place, DONE)
     assert deliver(place.site, 7, description(place.directory, stdout=["/dev/full"])) == b"\n"
+
+
+@pytest.mark.parametrize("link", ["jim-results", "jim-results/result.dat", "jim-results/all.tar"])
+def test_no_link_of_a_payload_leads_what_is_delivered_elsewhere(place, link):
+    """Payloads can write into the directory that GRAM makes for a job."""
+    ended(place, DONE)
+    there, other = place.directory / "job", place.directory / "other"
+    for each in (there / "jim-results", other):
+        each.mkdir(parents=True)
+    for name in ("result.dat", "all.tar"):
+        (other / name).write_bytes(b"theirs")
+    if link == "jim-results":
+        (there / link).rmdir()
+    (there / link).symlink_to(other if link == "jim-results" else other / link.rpartition("/")[2])
+    pairs = [[name, f"https://x/{name}"] for name in ("result.dat", "all.tar")]
+    said = deliver(place.site, 7, description(place.directory, jobdir=[str(there)], filestageout=pairs))
+    assert {each.read_bytes() for each in other.iterdir()} == {b"theirs"}
+    assert said == DONE or b"cannot deliver the results" in said
+
+
+@pytest.mark.parametrize("name", ["out", "jim-results/result.dat"])
+def test_a_pipe_of_a_payload_is_not_waited_for(place, name):
+    """One process of GRAM serves many jobs, and waits for six hours."""
+    ended(place, DONE)
+    (place.directory / "jim-results").mkdir()
+    os.mkfifo(place.directory / name)
+    with pytest.MonkeyPatch.context() as patched:
+        opened = os.open
+        patched.setattr(os, "open", lambda path, how, *more, **named: opened(path, how | os.O_NONBLOCK, *more, **named))
+        said = deliver(place.site, 7, description(place.directory, filestageout=[["result.dat", "https://x/r"]]))
+    assert said == DONE or b"is a pipe" in said
