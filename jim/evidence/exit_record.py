@@ -12,6 +12,7 @@ from jim.errors import JimError
 
 LAST_LINE = "end\n"
 LONGEST_RECORD = 16 * 1024 * 1024
+MOST_LINES = 500_000  # a list of 16 MB has 220,000 outputs at the most
 LONGEST_LINE = 64 * 1024  # no name is that long; a hole in a sparse file is, and takes no room but in memory
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
 LACKING, FAILING = ("no scratch directory ", "no set-up: ", "no image: ", "no directory: "), "failing "
@@ -157,6 +158,8 @@ def read_exit_record(text: str) -> ExitRecord:
     """Read an exit record; refuse an incomplete one."""
     if not is_whole(text):
         raise JimError("the exit record is incomplete")
+    if text.count("\n") > MOST_LINES:  # eight million, each of one letter, would take seconds
+        raise JimError(f"the exit record has more than {MOST_LINES:,} lines")
     facts, files, refused = _facts_and_outputs(text.split("\n")[1:-2])
     try:
         return ExitRecord(

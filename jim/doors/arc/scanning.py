@@ -79,7 +79,7 @@ def _alone(what: str, into: list[str] | None = None) -> Iterator[None]:
     """Let a failure hold up nothing else, and say what has failed, or add that to a list."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - an account may have written anything
+    except (JimError, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
         line = f"{what}; tried again in the next scan: {plain(words_of(error))}\n"
         (sys.stderr.write if into is None else into.append)(line)
 

@@ -20,7 +20,7 @@ from jim.files import missed
 from jim.jobs import Attempt, Change, Key
 from jim.keeper.attempts import asked_for, bulk_reports, judging, publishing, spool
 from jim.keeper.attempts.plausible import store_record
-from jim.keeper.attempts.spool import Arrival
+from jim.keeper.attempts.spool import PUBLICATION, Arrival
 from jim.keeper.keeper import Keeper
 from jim.keeper.rejecting import Why
 from jim.keeper.unreadable import say_that_it_is_left
@@ -29,8 +29,9 @@ from jim.workdir.claims import claim_of, record_text
 from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
-AT_ONCE = 1000
-PUBLICATION = "pub"
+AT_ONCE, LARGE = 1000, 64 * 1024  # files, and bytes of one
+TAKING_SECONDS = 2.0
+Then = Callable[[Keeper, Arrival], None]  # what becomes of a file
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|pub)(?:\.([\w-]{1,64}))?"
 )
@@ -66,9 +67,14 @@ def _take_reports(keeper: Keeper, arrivals: Sequence[Arrival]) -> int:
     """Take in the files of wrappers in one transaction, then remove the files."""
     if not arrivals:
         return 0
+    until = keeper.clock.boot() + TAKING_SECONDS  # files may have grown since they were looked at
+
+    def in_time(arrival: Arrival) -> Then | None:
+        return _take(keeper, arrival) if keeper.clock.boot() <= until else None
+
     with keeper.store.transaction():
         in_bulk = _take_in_bulk(keeper, arrivals)
-        taken = [_remove if (each.mark, each.key, each.kind) in in_bulk else _take(keeper, each) for each in arrivals]
+        taken = [_remove if (each.mark, each.key, each.kind) in in_bulk else in_time(each) for each in arrivals]
     for arrival, then in zip(arrivals, taken, strict=True):
         if then:
             then(keeper, arrival)
@@ -106,16 +112,18 @@ def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_repor
 
 
 def _arrivals(keeper: Keeper, entries: Iterable[os.DirEntry[str]], publications: int) -> list[Arrival]:
-    """Return finished files, starts before ends. Publications have a count of their own: there may be any number."""
-    found, looked = [], Counter[bool]()
+    """Return finished files, starts before ends. Publications have a count of their own: there may be any number.
+
+    Of large files, which take long to read, only as many are taken as a round has time for, the smallest first.
+    """
+    found, looked = list[tuple[int, Arrival]](), Counter[bool]()
     for entry in entries:
         if entry.name.startswith("."):
             continue
         published = ".pub." in entry.name
         if not (published or keeper.workers.ready(("barred", entry.name))):
             continue
-        looked[published] += 1
-        if looked[published] > (publications if published else AT_ONCE):
+        if looked[published] >= (publications if published else AT_ONCE):
             continue
         name = SPOOL_NAME.fullmatch(entry.name)
         try:
@@ -124,12 +132,15 @@ def _arrivals(keeper: Keeper, entries: Iterable[os.DirEntry[str]], publications:
             if not missed(error):
                 raise
             continue
-        if not name or name[2] not in keeper.hold.instances or not stat.S_ISREG(about.st_mode):
+        odd = not name or name[2] not in keeper.hold.instances or not stat.S_ISREG(about.st_mode)
+        looked[published] += published or odd or about.st_size <= LARGE
+        if odd or not name:
             _reject(keeper, Path(entry.path), Why.NAME)
             continue
         key = (int(name[3]), int(name[4]), int(name[5]))
-        found.append(Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about)))
-    return sorted(found, key=lambda each: each.kind, reverse=True)
+        arrival = Arrival(Path(entry.path), name[1], key, name[6], name[7] or "", _version(about))
+        found.append((about.st_size, arrival))
+    return sorted(spool.that_fit(found), key=lambda each: each.kind, reverse=True)
 
 
 def _version(about: os.stat_result) -> tuple[int, int]:
@@ -167,7 +178,7 @@ def _put_aside(keeper: Keeper, arrival: Arrival, why: Why = Why.CONTENT, words: 
     _reject(keeper, arrival.path, why, words)
 
 
-def _take(keeper: Keeper, arrival: Arrival) -> Callable[[Keeper, Arrival], None] | None:
+def _take(keeper: Keeper, arrival: Arrival) -> Then | None:
     """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
     take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left}[arrival.kind]
     try:

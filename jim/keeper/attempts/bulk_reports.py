@@ -17,12 +17,11 @@ from jim.evidence.exit_record import LONGEST_RECORD, Claim, ExitRecord, kept_non
 from jim.files import read_regular
 from jim.jobs import Change, Compared, Key
 from jim.keeper.attempts.plausible import plausible
-from jim.keeper.attempts.spool import Arrival
+from jim.keeper.attempts.spool import LONGEST_AT_ONCE, Arrival
 from jim.keeper.keeper import Keeper
 from jim.model import NO_REASON, State, Witness
 
 LONGEST_CLAIM = 4096
-LONGEST_AT_ONCE = 8 * 1024 * 1024  # of exit records in memory; the wrapper may list very many outputs
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 Name = tuple[str, Key]  # of an attempt, with its mark: before a restore, another attempt may have had the same key
 Told = tuple[str, Key, str]  # a file: its attempt, and whether it reports the start or the exit
@@ -61,10 +60,18 @@ def reports(arrivals: Iterable[Arrival]) -> list[Report]:
     found: list[Report] = []
     length = 0
     for name, paths in files.items():
-        if length <= LONGEST_AT_ONCE and (report := _report(*name, paths)):
+        if length > LONGEST_AT_ONCE:
+            break
+        if report := _report(*name, paths):
             found.append(report)
-            length += report.length
+        length += report.length if report else sum(map(_size, paths.values()))
     return found
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.lstat().st_size
+    return 0
 
 
 def _report(mark: str, key: Key, paths: Mapping[str, Path]) -> Report | None:

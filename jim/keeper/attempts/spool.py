@@ -13,7 +13,8 @@ from jim.jobs import Key
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.workdir.submission import is_seen
 
-SPOOL = "spool"
+SPOOL, PUBLICATION = "spool", "pub"
+LONGEST_AT_ONCE = 8 * 1024 * 1024  # of exit records in memory; the wrapper may list very many outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +55,14 @@ def name(keeper: Keeper, path: Path, error: Exception) -> Path:
     place = keeper.site.work / SPOOL
     name_as_known(error, str(path.parent), str(place))
     return place / path.name
+
+
+def that_fit(found: list[tuple[int, Arrival]]) -> Iterator[Arrival]:
+    """Yield publications, which are small, and the smallest reports that together fit into a round, one at least."""
+    room = LONGEST_AT_ONCE
+    for size, arrival in sorted(found, key=lambda each: each[0]):
+        if arrival.kind == PUBLICATION:
+            yield arrival
+        elif size <= room or room == LONGEST_AT_ONCE:
+            room -= size
+            yield arrival

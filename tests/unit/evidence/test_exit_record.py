@@ -131,3 +131,8 @@ def test_no_payload_takes_less_than_no_time():
     forged = WHOLE.replace("started 2026", "started 9999").replace("ended 2026", "ended 0001")
     assert read_exit_record(forged).reported == 0.0
     assert times_of(forged) == (0.0, 4.2)
+
+
+def test_a_record_of_millions_of_lines_is_refused_at_once():
+    with pytest.raises(JimError, match="more than 500,000 lines"):
+        read_exit_record(exit_record("m", 11, "a\n" * 8_000_000))

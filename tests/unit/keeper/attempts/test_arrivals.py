@@ -1,9 +1,12 @@
 """What arrives is taken in: not lost when it is published again meanwhile, nor held up by a flood of others."""
 
+import os
+
 import pytest
 
 from jim.keeper.attempts import arrivals
 from jim.keeper.attempts.arrivals import take_spool
+from jim.model import State
 from tests.support.stand_ins import World
 
 
@@ -171,3 +174,28 @@ def test_what_becomes_a_directory_while_it_is_taken_in_ends_no_round(world, monk
     assert world.store.attempt(1, 1, 1).started
     world.go(2)
     assert not list((world.site.work / "spool").iterdir())
+
+
+def test_very_long_records_hold_up_no_others(tmp_path, monkeypatch):
+    """One file can have as many names as a payload likes, and each is read; it may have the names of all attempts."""
+    world = World(tmp_path, monkeypatch)
+    world.submit(60)
+    world.until(lambda: len(world.batch.tasks) == 60)
+    for id_, index in world.batch.tasks:
+        world.batch.start(id_, index)
+    world.go(1)
+    spool, task = world.site.work / "spool", world.batch.tasks["1", 1]
+    for index in range(1, 51):
+        if index == 1:
+            (spool / f"{task.mark}.1.exit").write_text("jim-exit 1\n" + "a\n" * 2_000_000 + "end\n")
+        else:
+            os.link(spool / f"{task.mark}.1.exit", spool / f"{task.mark}.{index}.exit")
+    for index in range(51, 61):
+        world.batch.finish(1, index)
+    read, real = [], arrivals.alike.record_in
+    monkeypatch.setattr(arrivals.alike, "record_in", lambda path: read.append(path.stat().st_size) or real(path))
+    take_spool(world.keeper)
+    assert sum(read) < 20_000_000
+    assert world.store.counts(1)[State.COMPLETING] == 10
+    world.until(lambda: not list(spool.iterdir()))
+    assert world.store.counts(1)[State.RUNNING] == 50
