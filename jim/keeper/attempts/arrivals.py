@@ -87,14 +87,14 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
         return 0
     with keeper.store.transaction():
         taken = publishing.take(keeper, arrivals, just_ended)
-    for arrival, then in zip(arrivals, taken, strict=True):
+    for arrival, then in zip(arrivals, taken, strict=False):  # the others have their turn in the next round
         if isinstance(then, Exception):
             say_that_it_is_left(keeper, spool.name(keeper, arrival.path, then), then)
         elif then:
             _put_aside(keeper, arrival, Why.PUBLICATION, then)
         else:
             _remove(keeper, arrival)
-    return len(arrivals)
+    return len(taken)
 
 
 def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.Told]:

@@ -18,6 +18,7 @@ from jim.statusdb.published import LONGEST, MOST, MOST_BYTES, OF_ALL, PHASE, PHA
 
 log = logging.getLogger(__name__)
 A_SECOND = 2000  # publications of one state directory
+TAKING_SECONDS = 0.5  # of a round
 
 
 # What becomes of the file of a publication. Empty: it is removed. Words: it is put aside, for that reason. An error: it
@@ -47,9 +48,20 @@ class Allowance:
 
 
 def take(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: AbstractSet[Key]) -> list[Taken]:
-    """Take in publications. Those that came together with the end of their attempt are not late."""
-    known = keeper.store.publications.publishers({each.key for each in arrivals})
-    return [_take(keeper, each, known.get(each.key), ended=each.key not in just_ended) for each in arrivals]
+    """Take in publications, as many as a round has time for: 64 KiB of XML may take 0.1 s to parse.
+
+    Those that came together with the end of their attempt are not late.
+    """
+    known, until = (
+        keeper.store.publications.publishers({each.key for each in arrivals}),
+        keeper.clock.boot() + TAKING_SECONDS,
+    )
+    taken: list[Taken] = []
+    for each in arrivals:
+        taken.append(_take(keeper, each, known.get(each.key), ended=each.key not in just_ended))
+        if keeper.clock.boot() > until:
+            break
+    return taken
 
 
 def _take(keeper: Keeper, arrival: Arrival, by: Publisher | None, *, ended: bool) -> Taken:
@@ -79,6 +91,7 @@ def _publish(keeper: Keeper, arrival: Arrival, by: Publisher, *, late: bool) -> 
     if late and by.attempt == by.latest and age_seconds(by.ended, keeper.clock.utc()) > visible:
         keeper.store.publications.count_refused(by.grid, by.n, dropped=1)
         return
+    _require_room(keeper, by.grid, by.n, arrival.name)  # before it is parsed
     content = element(arrival.name, read_regular(arrival.path, LONGEST).decode())
     _require_room(keeper, by.grid, by.n, arrival.name, content)
     validity = _validity(keeper, by.job_type, content)
@@ -109,7 +122,7 @@ def _validity(keeper: Keeper, job_type: str, content: str) -> str:
     return UNCHECKED if namespace(content) in grammars else ""
 
 
-def _require_room(keeper: Keeper, grid: int, n: int, name: str, content: str) -> None:
+def _require_room(keeper: Keeper, grid: int, n: int, name: str, content: str = "") -> None:
     count, size = keeper.store.publications.published_beside(grid, n, name)
     if count >= MOST or size + len(content.encode()) > MOST_BYTES:
         raise OverLimit(f"more than {MOST} names, or {MOST_BYTES:,} bytes, of one local job")

@@ -4,7 +4,7 @@ import pytest
 
 from jim.doors import inbox
 from jim.errors import JimError
-from jim.keeper.attempts import arrivals
+from jim.keeper.attempts import arrivals, publishing
 from jim.keeper.attempts.arrivals import TakingSpool, take_spool
 from jim.keeper.attempts.publishing import Allowance, element
 from tests.support.stand_ins import World
@@ -261,3 +261,29 @@ def test_a_job_type_publishes_as_it_collects(world, monkeypatch):
     assert [(each.name, each.content) for each in world.store.publications.details(1, -1)] == [
         ("peak", "<peak>1</peak>")
     ]
+
+
+def test_what_takes_long_to_parse_holds_up_no_round(world, monkeypatch):
+    """One file of XML can have as many names as a payload likes."""
+    for n in range(20):
+        publish(world, "<a/>", f"n{n}")
+
+    def slowly(name, text):
+        world.clock.now += 0.1
+        return element(name, text)
+
+    monkeypatch.setattr(publishing, "element", slowly)
+    began = world.clock.boot()
+    take_spool(world.keeper)
+    assert world.clock.boot() - began < 1
+    world.until(lambda: not spool(world))
+    assert len(stored(world)) == 20
+
+
+def test_what_is_over_the_limit_is_not_parsed(world, monkeypatch):
+    for n in range(70):
+        publish(world, "<a/>", f"n{n}")
+    parsed, real = [], publishing.element
+    monkeypatch.setattr(publishing, "element", lambda name, text: parsed.append(name) or real(name, text))
+    world.go(2, 1.0)
+    assert (len(parsed), len(stored(world)), spool(world)) == (64, 64, [])
