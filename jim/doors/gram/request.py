@@ -65,7 +65,7 @@ NOT_THE_PAYLOADS = frozenset({"PATH", "LD_LIBRARY_PATH", "HOME", "LOGNAME", PROX
 CONTACT = "GLOBUS_GRAM_JOB_CONTACT"
 CONTACTS, SCRATCH = ("GLOBUS_", "X509_"), "SCRATCH_DIRECTORY"
 CACHE = ".globus/.gass_cache"
-CACHED = re.compile(r"/[^\s'\"]*/\.gass_cache/[^\s'\"]+")  # a file that GRAM has fetched
+CACHED, WORD = "/.gass_cache/", re.compile(r"[^\s'\"]+")  # in the path of a file that GRAM has fetched
 Description = Mapping[str, list[Any]]
 
 
@@ -176,9 +176,18 @@ def apart(description: Description) -> dict[str, list[str]]:
         name for name, _ in pairs if isinstance(name, str) and (name.startswith(CONTACTS) or name == SCRATCH)
     ]
     fetched = ("executable", "arguments", "stdin", STAGED_IN)
-    cached = CACHED.findall(json.dumps([description.get(name) for name in fetched]))
+    cached = _cached(json.dumps([description.get(name) for name in fetched]))
     places = {_scratch(description), one(description, "jobdir"), *cached} - {"", "/"}
     return {"environment": sorted(environment), "places": sorted(places, key=len, reverse=True)}
+
+
+def _cached(text: str) -> Iterator[str]:
+    """Yield the paths in GRAM's cache. A pattern of a whole path would take a minute for a word of many slashes."""
+    for word in WORD.findall(text):
+        path = word[word.find("/") :] if CACHED in word else ""
+        at = path.find(CACHED, 1)
+        if 0 < at < len(path) - len(CACHED):
+            yield path
 
 
 def staged_out(description: Description) -> list[str]:

@@ -1,10 +1,11 @@
 """GRAM's descriptions as requests."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from jim.doors.gram.request import attributes_of, require_end
+from jim.doors.gram.request import apart, attributes_of, require_end
 from jim.errors import BadRequest, BadSite
 from jim.request import check
 from tests.gram.script import call, description
@@ -165,3 +166,26 @@ def test_what_cannot_be_is_refused_by_its_name(name, value, words):
     with pytest.raises(BadRequest) as refused:
         request_of(**{name: value})
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "path"),
+    [
+        ("-f=/d/.globus/.gass_cache/local/x", "/d/.globus/.gass_cache/local/x"),
+        ("a b/c/.gass_cache/x y", "/c/.gass_cache/x"),
+        ("/d/.gass_cache/x/.gass_cache/", "/d/.gass_cache/x/.gass_cache/"),
+        ("//.gass_cache/x", "//.gass_cache/x"),
+        ("/.gass_cache/x", ""),
+        ("/d/.gass_cache/", ""),
+        ("d/.gass_cache", ""),
+    ],
+)
+def test_a_file_of_the_cache_may_differ_if_a_job_is_handed_in_again(argument, path):
+    assert apart(description(Path("/d"), jobdir=None, arguments=["x", argument]))["places"] == ([path] if path else [])
+
+
+def test_an_argument_of_many_slashes_holds_up_nobody():
+    """One process of GRAM serves all jobs of an account, and waits for the door."""
+    began = time.process_time()
+    apart(description(Path("/d"), arguments=["/" * 32_000] * 30))
+    assert time.process_time() - began < 1
