@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
-WRITTEN = r"""(?:^|[({,])\s*(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
+WRITTEN = r"""(?:^[ \t]*|[({,]\s*)(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
 # What may differ; what the gatekeeper says of the sender; where outputs belong; its realm, empty: the account itself.
 Checked = tuple["Prepared", "Apart", "Said", "Places", str]
 Prepared = tuple[Handler, dict[str, Any], Size]  # handler of the job type, checked request, size of the local jobs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from jim.doors.intake import prepare
@@ -47,3 +49,12 @@ def test_the_place_of_a_refusal_is_that_of_its_attribute(sentence, about, place,
     with pytest.raises(BadRequest) as raised:
         prepare(file, Site(tmp_path))
     assert str(raised.value) == f"{file}: {place}{about}{': ' if about else ''}{sentence}"
+
+
+def test_a_refusal_of_a_request_of_empty_lines_comes_at_once(tmp_path) -> None:
+    file = tmp_path / "request.toml"
+    file.write_text("\n" * 30_000 + 'job_type = "executable"\n' + "\n" * 500_000 + "evnts = 1\n")
+    began = time.process_time()
+    with pytest.raises(BadRequest, match="line 530002, column 1: 'evnts': unknown attribute"):
+        prepare(file, Site(state=tmp_path / "state"))
+    assert time.process_time() - began < 5
