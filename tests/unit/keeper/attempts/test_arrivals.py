@@ -161,7 +161,7 @@ def test_what_becomes_a_directory_while_it_is_taken_in_ends_no_round(world, monk
     """A payload may change it again and again."""
     (task,) = world.batch.tasks.values()
     world.batch.start(1)
-    file, real = world.site.work / f"spool/{task.mark}.1.start", arrivals.alike.take
+    file, real = world.site.work / f"spool/{task.mark}.1.start", arrivals.bulk_reports.take
 
     def take(*arguments):
         file.unlink()
@@ -169,7 +169,7 @@ def test_what_becomes_a_directory_while_it_is_taken_in_ends_no_round(world, monk
         return real(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(arrivals.alike, "take", take)
+        patched.setattr(arrivals.bulk_reports, "take", take)
         world.go(1)
     assert world.store.attempt(1, 1, 1).started
     world.go(2)
@@ -192,8 +192,8 @@ def test_very_long_records_hold_up_no_others(tmp_path, monkeypatch):
             os.link(spool / f"{task.mark}.1.exit", spool / f"{task.mark}.{index}.exit")
     for index in range(51, 61):
         world.batch.finish(1, index)
-    read, real = [], arrivals.alike.record_in
-    monkeypatch.setattr(arrivals.alike, "record_in", lambda path: read.append(path.stat().st_size) or real(path))
+    read, real = [], arrivals.bulk_reports.record_in
+    monkeypatch.setattr(arrivals.bulk_reports, "record_in", lambda path: read.append(path.stat().st_size) or real(path))
     take_spool(world.keeper)
     assert sum(read) < 20_000_000
     assert world.store.counts(1)[State.COMPLETING] == 10
