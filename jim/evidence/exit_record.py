@@ -12,6 +12,7 @@ from jim.errors import JimError
 
 LAST_LINE = "end\n"
 LONGEST_RECORD = 16 * 1024 * 1024
+LONGEST_HOST, LONGEST_REFUSED = 255, 4500  # characters; a path of the kernel has 4,096 bytes at the most
 MOST_LINES = 500_000  # a list of 16 MB has 220,000 outputs at the most
 LONGEST_LINE = 64 * 1024  # no name is that long; a hole in a sparse file is, and takes no room but in memory
 # First words of `reason` for something that the node lacks, and of `refused` for a file that could not be read.
@@ -134,7 +135,13 @@ def read_claim(text: str) -> Claim:
     started = ""
     with suppress(ValueError):
         started = _time(facts.get("started", ""))
-    return Claim(facts["nonce"], facts.get("host", ""), facts.get("batch", "").strip("-"), "fence" in facts, started)
+    return Claim(
+        facts["nonce"],
+        facts.get("host", "")[:LONGEST_HOST],
+        facts.get("batch", "").strip("-"),
+        "fence" in facts,
+        started,
+    )
 
 
 def is_forged(record: ExitRecord, nonce: str, claim: Claim | None) -> bool:
@@ -168,7 +175,7 @@ def read_exit_record(text: str) -> ExitRecord:
             n=_count(facts["n"]),
             attempt=_count(facts["attempt"]),
             nonce=facts["nonce"],
-            host=facts["host"],
+            host=facts["host"][:LONGEST_HOST],
             batch=facts["batch"].strip("-"),
             started=_time(facts["started"]),
             ended=_time(facts["ended"]),
@@ -202,7 +209,7 @@ def _facts_and_outputs(lines: Sequence[str]) -> tuple[dict[str, str], list[Outpu
         elif word == "file":
             files.append(_output(value))
         elif word in ("refused", "missing"):
-            refused.append(value if word == "refused" else f"missing {value}")
+            refused.append((value if word == "refused" else f"missing {value}")[:LONGEST_REFUSED])
         else:
             facts[word] = value
     return facts, files, refused

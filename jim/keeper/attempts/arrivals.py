@@ -284,12 +284,12 @@ def _exit(keeper: Keeper, arrival: Arrival) -> None:
 
 def ended(keeper: Keeper, key: Key, text: str) -> None:
     """Judge an attempt by its exit record; a record that comes after the verdict is only noted."""
-    store, record = keeper.store, read_exit_record(text)
+    record = read_exit_record(text)
     attempt = _attempt_of(keeper, key, record.mark)
     if (record.index, record.n, record.attempt) != (key[2], attempt.n, attempt.attempt):
         raise JimError("the exit record belongs to no attempt of this state directory")
     if attempt.verdict:
-        store.note(attempt.grid, "late exit record", Witness.EXIT_RECORD, f"attempt {attempt.attempt}", attempt.n)
+        spool.note_once(keeper, "late exit record", Witness.EXIT_RECORD, attempt, f"attempt {attempt.attempt}")
         return
     _refuse_forged(keeper, attempt, record)
     begun(keeper, attempt, record.host, record.batch)
@@ -326,7 +326,7 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
     attempt = _attempt(keeper, arrival)
     host = bulk_reports.claim_in(arrival.path).host
     reason = f"attempt {attempt.attempt} was started again on {host} and refused"
-    keeper.store.note(attempt.grid, "refused", Witness.CLAIM, reason, attempt.n)
+    spool.note_once(keeper, "refused", Witness.CLAIM, attempt, reason)
 
 
 def _left(keeper: Keeper, arrival: Arrival) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jim.files import held, name_as_known, passes
-from jim.jobs import Key
+from jim.jobs import Attempt, Key
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
+from jim.model import Witness
 from jim.workdir.submission import is_seen
 
 SPOOL, PUBLICATION = "spool", "pub"
@@ -66,3 +67,11 @@ def that_fit(found: list[tuple[int, Arrival]]) -> Iterator[Arrival]:
         elif size <= room or room == LONGEST_AT_ONCE:
             room -= size
             yield arrival
+
+
+def note_once(keeper: Keeper, what: str, witness: Witness, attempt: Attempt, reason: str) -> None:
+    """Note what a payload can repeat as often as it likes, for any attempt: the journal must not grow by that."""
+    key = (what, attempt.grid, attempt.k, attempt.idx)
+    if not keeper.workers.tries(key):
+        keeper.workers.put_off(key)
+        keeper.store.note(attempt.grid, what, witness, reason, attempt.n)

@@ -136,3 +136,11 @@ def test_no_payload_takes_less_than_no_time():
 def test_a_record_of_millions_of_lines_is_refused_at_once():
     with pytest.raises(JimError, match="more than 500,000 lines"):
         read_exit_record(exit_record("m", 11, "a\n" * 8_000_000))
+
+
+def test_no_line_of_a_payload_is_stored_at_any_length():
+    """The reason of its attempt, of its local job and of a line of the journal have such lines."""
+    long = "x" * 60_000
+    found = read_exit_record(exit_record("m", 11, f"refused {long}\nmissing {long}\n").replace("node7", long))
+    assert (len(found.host), {*map(len, found.refused)}) == (255, {4500})
+    assert len(read_claim(f"nonce 1\nhost {long}\n").host) == 255

@@ -199,3 +199,20 @@ def test_very_long_records_hold_up_no_others(tmp_path, monkeypatch):
     assert world.store.counts(1)[State.COMPLETING] == 10
     world.until(lambda: not list(spool.iterdir()))
     assert world.store.counts(1)[State.RUNNING] == 50
+
+
+def test_reports_that_only_leave_a_word_do_not_fill_the_journal(world):
+    """A payload may write them again and again, for each attempt of its account."""
+    (task,) = world.batch.tasks.values()
+    world.batch.start(1)
+    world.go(1)
+    for _ in range(5):
+        (world.site.work / f"spool/{task.mark}.1.refused").write_text(f"nonce 1\nhost {'h' * 4000}\n")
+        world.go(1)
+    world.batch.finish(1, code=3)
+    for _ in range(5):
+        world.go(3)
+        world.batch.finish(1, code=3)
+    lines = [each for each in world.store.journal(1, 0) if each.now in ("refused", "late exit record")]
+    assert [each.now for each in lines] == ["refused", "late exit record"]
+    assert len(lines[0].reason) < 400
