@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from jim.model import Answer, Kind
 
 LONGEST_LIST = 240  # characters of known words
 FEW = 5  # of a longer list
 LONGEST_REASON = 500  # characters
+LONGEST_FAULT = 500  # characters of what is stored of a fault
 
 
 class JimError(Exception):
@@ -198,3 +200,23 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if hasattr(value, "isoformat") else repr(value)  # of TOML: a date or a time
+
+
+class Fault(JimError):
+    """Something that nobody expected has happened, in words that can be stored; its cause says where."""
+
+    def __init__(self, cause: BaseException) -> None:
+        words = words_of(cause).encode(errors="backslashreplace").decode()
+        super().__init__(f"a fault in JIM: {words}"[:LONGEST_FAULT])
+        self.__cause__ = cause
+
+
+@contextmanager
+def as_fault() -> Iterator[None]:
+    """Turn what nobody expected into an error of JIM: else each keeper would end at it, one after the other."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError | JimError) and not isinstance(error, NotStorable):  # which comes again each time
+            raise
+        raise Fault(error) from error

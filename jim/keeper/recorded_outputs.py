@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jim.errors import JimError
+from jim.errors import Fault, JimError, as_fault
 from jim.evidence.exit_record import ExitRecord, read_exit_record
 from jim.files import passes
 from jim.jobs import Ended, Key
@@ -68,11 +68,13 @@ def problem_of(claimed: Claimed) -> Problem | None:
     """Return the problem of the first output that differs from the claim; None if all match."""
     for output in claimed.record.files:
         try:
-            deque(verified(claimed.directory, output), maxlen=0)
+            with as_fault():  # what one payload has left must not hold up what others have
+                deque(verified(claimed.directory, output), maxlen=0)
         except (OSError, JimError) as error:
             if link := link_above(claimed.directory):  # what the outputs are is not known
                 return Problem(output.name, str(link), passes=True, away=True)
             gone = isinstance(error, FileNotFoundError | NotADirectoryError)
             away = gone and not os.path.lexists(claimed.directory)
-            return Problem(output.name, str(error), isinstance(error, OSError) and passes(error), gone, away)
+            is_late = isinstance(error, Fault) or (isinstance(error, OSError) and passes(error))
+            return Problem(output.name, str(error), is_late, gone, away)
     return None

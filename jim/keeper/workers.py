@@ -8,6 +8,7 @@ submission, is stored with the submission.
 
 from __future__ import annotations
 
+import logging
 import math
 import queue
 from collections.abc import Callable, Hashable
@@ -17,9 +18,10 @@ from typing import Any, TypeVar
 
 from jim.clock import Clock
 from jim.errand import Errand
-from jim.errors import Outdated, StoreError
+from jim.errors import Fault, JimError, Outdated, StoreError
 from jim.idealizer.retry import AGAIN, delay
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 NEVER = math.inf  # no look is due until something changes
 TOLD_TO_NOBODY = (Outdated, StoreError)  # these are no failures of the errand: the loop handles them
@@ -155,7 +157,7 @@ class Workers:
 
     def _hand_over(self, errand: Errand[T], future: Future[T]) -> None:
         """Take in the result or the failure of an errand."""
-        error = future.exception()
+        error = _in_words(future.exception(), errand.heeds)
         if errand.grid:
             self._ended.add(errand.grid)
         if error is None:
@@ -182,3 +184,16 @@ class Workers:
         """Stop the threads; the next keeper repeats unfinished errands."""
         for pool in (self._commands, self._others, self._far, self._sources):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _in_words(error: BaseException | None, heeds: tuple[type[BaseException], ...]) -> BaseException | None:
+    """Return why an errand failed; what nobody expected becomes an error of JIM.
+
+    It would end one keeper after the other, and with them the work for all grid jobs. Only a module that is missing
+    ends the keeper: its files were replaced, and the next one has those of today.
+    """
+    if not isinstance(error, Exception) or isinstance(error, (*heeds, OSError, JimError, ImportError)):
+        return error
+    fault = Fault(error)
+    log.error("%s", fault, exc_info=error)
+    return fault

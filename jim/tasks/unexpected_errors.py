@@ -13,23 +13,13 @@ from functools import partial
 from typing import TypeVar
 
 from jim.errand import Errand
-from jim.errors import JimError, NotStorable, words_of
+from jim.errors import Fault, JimError, as_fault, words_of
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.keeping import Keeper, ask_again
 
 log = logging.getLogger(__name__)
 KNOWN = (OSError, JimError)
-LONGEST = 500  # characters of what is stored of a fault
 T = TypeVar("T")
-
-
-class Fault(JimError):
-    """Something that nobody expected has happened, in words that can be stored; its cause says where."""
-
-    def __init__(self, cause: BaseException) -> None:
-        words = words_of(cause).encode(errors="backslashreplace").decode()
-        super().__init__(f"a fault in JIM: {words}"[:LONGEST])
-        self.__cause__ = cause
 
 
 def in_words(task: Task, error: BaseException) -> str:
@@ -38,17 +28,6 @@ def in_words(task: Task, error: BaseException) -> str:
     if isinstance(error, Fault):
         log.error("task %s: %s", task.name, error, exc_info=error.__cause__)
     return words_of(error)
-
-
-@contextmanager
-def as_fault() -> Iterator[None]:
-    """Turn what nobody expected into an error of JIM: else all keepers of the site would end, one after the other."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, KNOWN) and not isinstance(error, NotStorable):  # which comes again each time
-            raise
-        raise Fault(error) from error
 
 
 @contextmanager

@@ -465,7 +465,7 @@ def test_errors_become_exit_codes_in_one_place() -> None:
     all_nodes = ((file, node) for file in FILES for node in nodes_of(file))
     catchers = [file for file, node in all_nodes if isinstance(node, ast.ExceptHandler) and _catches_all(node)]
     place = ["jim/doors/serving.py"] * 2
-    assert catchers == ["jim/command.py", *place, "jim/plugins.py", "jim/tasks/unexpected_errors.py"]
+    assert catchers == ["jim/command.py", *place, "jim/errors.py", "jim/plugins.py"]
 
 
 def test_library_code_neither_prints_nor_exits() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.doors import generations, inbox
-from jim.errors import JimError, Outdated, StoreError, UnknownJob
+from jim.errors import JimError, Outdated, StoreError, UnknownJob, as_fault
 from jim.evidence.transitions import FAMILY_VERBS, too_early_to_remove
 from jim.jobs import GridJob, sender_of
 from jim.keeper.attempts import publishing
@@ -28,7 +28,6 @@ from jim.tasks.effects import PREFIX
 from jim.tasks.pieces.recovering import Recoveries
 from jim.tasks.pieces.wave_wishes import refused_on_wave
 from jim.tasks.results.following import unsettle
-from jim.tasks.unexpected_errors import as_fault
 
 log = logging.getLogger(__name__)
 PASSING = (StoreError, Outdated)  # these say nothing of a file

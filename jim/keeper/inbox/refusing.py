@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jim.doors import inbox
-from jim.errors import BadRequest, JimError, NotStorable, UnknownJob, words_of
+from jim.errors import BadRequest, Fault, JimError, NotStorable, UnknownJob, words_of
 from jim.keeper.keeper import Keeper
 from jim.model import Witness
 from jim.tasks.effects import PREFIX
-from jim.tasks.unexpected_errors import Fault
 
 log = logging.getLogger(__name__)
 ODD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, NotStorable)  # what no door writes raises these

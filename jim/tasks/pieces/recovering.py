@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from jim.errand import Errand
-from jim.errors import JimError, UnknownJob
+from jim.errors import JimError, UnknownJob, as_fault
 from jim.model import Kind
 from jim.site.file import Site
 from jim.splitting.checked_values import whole
@@ -29,7 +29,7 @@ from jim.tasks.frozen_local_jobs import FAILED, freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.cutting import job_of, names_of, piece_of
 from jim.tasks.pool.pooling import STALE
-from jim.tasks.unexpected_errors import as_fault, in_words, start
+from jim.tasks.unexpected_errors import in_words, start
 from jim.work.splitters import find, jobs_of, parameters
 
 log = logging.getLogger(__name__)

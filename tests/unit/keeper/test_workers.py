@@ -9,7 +9,7 @@ import pytest
 
 from jim.clock import Clock
 from jim.errand import Errand
-from jim.errors import DiskFull, JimError, Outdated
+from jim.errors import DiskFull, Fault, JimError, Outdated
 from jim.keeper import workers as room
 from jim.keeper.workers import Workers
 from tests.support.stand_ins import StandInClock, StandInWorkers
@@ -90,7 +90,7 @@ def test_what_is_said_again_and_again_is_put_off_though_it_was_heard(workers):
     assert (workers.tries("key"), workers.due("key")) == (1, 1010.0)
 
 
-@pytest.mark.parametrize("error", [DiskFull("full"), Outdated("old"), ValueError("a fault of JIM's")])
+@pytest.mark.parametrize("error", [DiskFull("full"), Outdated("old"), ModuleNotFoundError("jim.gone")])
 def test_what_says_nothing_of_the_errand_goes_to_the_loop(workers, error):
     """And the errand is put off: a fault that stays must not take every turn."""
     told = Told()
@@ -104,6 +104,23 @@ def test_an_errand_without_words_for_a_failure_raises_it(workers):
     workers.start(Errand("key", lambda: 1 / 0, print, heeds=(ZeroDivisionError,)))
     with pytest.raises(ZeroDivisionError):
         workers.deliver(0)
+
+
+def test_what_nobody_expected_is_a_failure_in_words_and_the_log_has_its_place(workers, caplog):
+    """It would end one keeper after the other, and with them the work for all grid jobs."""
+    told = Told()
+    workers.start(told.errand(ValueError("embedded null byte")))
+    workers.deliver(0)
+    assert told == ["a fault in JIM: ValueError: embedded null byte"]
+    assert workers.tries("key") == 1
+    assert "in work\n    raise result" in caplog.text
+
+
+def test_what_nobody_expected_goes_to_the_loop_in_words_where_an_errand_has_none(workers):
+    workers.start(Errand("key", lambda: 1 / 0, print))
+    with pytest.raises(Fault, match="division by zero"):
+        workers.deliver(0)
+    assert workers.tries("key") == 1
 
 
 def test_why_errands_of_a_kind_have_failed_is_known_until_they_are_done(workers, clock):

@@ -66,3 +66,27 @@ def test_a_directory_of_outputs_that_is_away_for_less_than_a_minute_costs_no_att
     world.until(lambda: world.state(grid) is State.COMPLETED or len(world.batch.accepted) == 2, seconds=0.1)
     assert world.store.attempts(grid)[0].reason[:41] == reason[:41]
     assert (world.state(grid) is State.COMPLETED) is (not reason)
+
+
+def test_what_nobody_expected_at_one_output_holds_up_no_other_and_no_keeper(world, monkeypatch):
+    """Each keeper would end at it, one after the other."""
+    from jim.keeper import recorded_outputs
+
+    real = recorded_outputs.verified
+
+    def odd(directory, output):
+        if output.name == "odd":
+            raise ValueError("embedded null byte")
+        return real(directory, output)
+
+    monkeypatch.setattr(recorded_outputs, "verified", odd)
+    grid = world.submit(2)
+    world.until(lambda: world.batch.tasks)
+    for index, name in (1, "odd"), (2, "a"):
+        world.batch.start(1, index)
+        world.batch.finish(1, index, 0, extra=f"file 3 {ABC} {name}\n", files=[(name, b"abc")])
+    world.until(lambda: world.state(grid, 1) is State.COMPLETED)
+    assert world.state(grid, 0) is State.COMPLETING
+    monkeypatch.undo()
+    world.until(lambda: world.finished(grid), seconds=5.0)
+    assert (world.state(grid, 0), len(world.batch.ledger)) == (State.COMPLETED, 2)
