@@ -234,13 +234,11 @@ def resolved(path: Path, *, strict: bool = False) -> Path:
     """Follow links. Links in a circle raise an OSError: Python versions differ here."""
     loop = OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     try:
-        found = path.resolve(strict=strict)
-        found.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        if strict:
-            raise
+        found = path.resolve(strict=strict)  # the current directory may be gone, too
     except RuntimeError:
         raise loop from None
+    with suppress(FileNotFoundError, NotADirectoryError):
+        found.lstat()
     if found.is_symlink():
         raise loop
     return found

@@ -65,15 +65,26 @@ WHAT_TO_DO = {
 
 
 def _explained(error: Exception) -> Exception:
-    """Return the error with advice added, if it is about a file or a library."""
+    """Return the error with advice added, if it is about a file, the current directory or a library."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         todo = WHAT_TO_DO.get(error.errno or 0, "`jim site check` may tell more")
         return JimError(f"{os.fsdecode(error.filename)}: {error.strerror}; {todo}")
+    if isinstance(error, FileNotFoundError) and _is_lost():
+        return JimError("the current directory is gone; `cd` to another one")
     if not isinstance(error, ModuleNotFoundError) or (error.name or "jim").partition(".")[0] == "jim":
         return error
     from jim.site.libraries import lacking
 
     return lacking([str(error.name)])
+
+
+def _is_lost() -> bool:
+    """Tell whether somebody has removed the current directory."""
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether it fails counts
+    except OSError:
+        return True
+    return False
 
 
 def leave(code: int) -> NoReturn:

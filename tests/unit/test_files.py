@@ -66,6 +66,15 @@ def test_links_in_a_circle_are_an_error_and_a_missing_file_is_none(tmp_path):
         resolved(tmp_path / "new", strict=True)
 
 
+def test_a_name_in_a_directory_that_is_gone_is_a_missing_file(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileNotFoundError):
+        resolved(Path("request.toml"))
+    assert resolved(tmp_path / "new") == tmp_path / "new"
+
+
 @pytest.mark.parametrize(
     ("number", "soon", "gone"),
     [

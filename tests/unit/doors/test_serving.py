@@ -62,6 +62,18 @@ def test_an_error_of_a_file_names_the_file_and_what_to_do(served, number, todo):
     assert served(OSError(number, os.strerror(number), "/work/x")) == (1, [f"/work/x: {todo}"])
 
 
+def test_a_directory_that_is_gone_under_a_command_is_told(served, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(FileNotFoundError) as lost:
+        os.getcwd()  # noqa: PTH109 - its error is what is tested
+    assert served(lost.value) == (1, ["the current directory is gone; `cd` to another one"])
+    assert served(FileNotFoundError(errno.ENOENT, "No such file or directory", "/work/x"))[1] == [
+        "/work/x: No such file or directory; `jim site check` may tell more"
+    ]
+
+
 def test_a_library_that_is_missing_is_told_with_how_to_install_it_and_a_module_of_jim_is_a_fault(served):
     code, (said,) = served(ModuleNotFoundError("No module named 'lxml.etree'", name="lxml.etree"))
     assert (code, said.partition(",")[0][:10]) == (BadSite.exit_code, "lxml.etree")
