@@ -116,10 +116,12 @@ def _log(*, whole: bool) -> None:
 
 def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
     """Serve one person until Ctrl-C."""
+    site = site_file.load()
     try:
-        site = site_file.load()
         serving = serve(site, port, run_grid_job.wake, _accounts(site) if whole else None)
     except OSError as error:
+        if error.filename is not None:  # a port has no name
+            raise BadSite(f"cannot use the state directory: {error}; {site_file.remedy(site)}") from error
         raise BadRequest(
             f"port {port} cannot be used: {in_words(error)}; leave out --port, and JIM takes a free port"
         ) from error

@@ -135,6 +135,7 @@ def nobody(_: Path) -> None:
 
 def serve(site: Site, port: int = 0, wake: Wake = nobody, accounts: Accounts | None = None) -> Serving:
     """Listen on loopback; port 0 is a free one. With accounts, serve the page over the whole site."""
+    key = key_of(site.state)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -142,7 +143,7 @@ def serve(site: Site, port: int = 0, wake: Wake = nobody, accounts: Accounts | N
     except OSError:
         listener.close()
         raise
-    access = Access(key_of(site.state), listener.getsockname()[1], os.getuid(), controls=site.pages.controls)
+    access = Access(key, listener.getsockname()[1], os.getuid(), controls=site.pages.controls)
     return _serving(listener, Pages(access, look, wake, accounts))
 
 

@@ -1,5 +1,7 @@
 """`jim pages` refuses what makes no sense before it serves or writes anything."""
 
+import errno
+
 import pytest
 
 
@@ -20,3 +22,16 @@ def test_what_makes_no_sense_is_refused(home, tmp_path, monkeypatch, words, said
     assert (code, out) == (2, "")
     assert said in err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_state_directory_that_cannot_be_used_is_not_taken_for_a_port(home, monkeypatch):
+    def key_of(state):
+        raise PermissionError(errno.EACCES, "Permission denied", str(state))
+
+    monkeypatch.setattr("jim.pages.serving.key_of", key_of)
+    code, out, err = home.run("pages")
+    assert (code, out) == (3, "")
+    assert err.startswith(
+        f"jim: cannot use the state directory: [Errno 13] Permission denied: '{home.site.state}'; set "
+    )
+    assert "port" not in err
