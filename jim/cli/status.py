@@ -13,14 +13,13 @@ from jim.errors import BadRequest, nearest
 from jim.jobs import GridJob
 from jim.model import Step, without_command
 from jim.reading import before
-from jim.reading.filters import Filters, add_filters, from_arguments
+from jim.reading.filters import Filters, add_filters, from_arguments, read
 from jim.reading.job.names import age, names_of, took
-from jim.reading.lists import GRID_JOBS, grid_jobs, records
+from jim.reading.lists import GRID_JOBS, Page, grid_jobs, records
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
 from jim.site.drain import in_words
-from jim.site.file import Site, remedy
 from jim.statusdb.task_rows import Task
 
 FINISHED_SHOWN, MOST_TYPES = 20, 100
@@ -48,13 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     view, asked = look(), from_arguments(GRID_JOBS, arguments, *FILTERS)
     if arguments.ids and asked.given:
         raise BadRequest("status takes either grid jobs or filters")
-    page = grid_jobs(view, asked, names=True) if asked.given else None
-    jobs = page.rows[::-1] if page else _named(view, arguments.ids) or _all(view)  # the newest stands beside the prompt
+    every = not (asked.given or arguments.ids)
+    folded = view.store.tasks.all() if every and not (arguments.waves or arguments.json) else []
+    page = grid_jobs(view, asked, names=True) if asked.given else _last_finished(view, folded) if every else None
+    jobs = page.rows[::-1] if page else _named(view, arguments.ids)  # the newest stands beside the prompt
+    jobs = _with_unfinished(view, jobs, folded) if every else jobs
     if arguments.json:
         say_json(records(view, jobs, names_of(view, jobs)))
         return 0
-    folded = [] if arguments.waves or arguments.ids or page else view.store.tasks.all()
-    jobs = [job for job in jobs if not job.is_of_task] if folded else jobs
     if jobs:
         names = {grid: plain(name) for grid, name in names_of(view, jobs).items()}
         named, throttle = any(names.values()), Throttle(view)
@@ -62,19 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
         rows = (_row(view, job, throttle, [names.get(job.id, "")] if named else []) for job in jobs)
         table(head, rows, ("took", "age", "type"))
     elif not folded:
-        hint = "" if _is_root_of_all(view) else f"; {_first_step(view.site)}"
-        say(_no_match(view, asked) if page else f"no grid jobs yet in {view.site.state}{hint}")
+        hint = "" if _is_root_of_all(view) else f"; {before.first_step(view.site, '`jim submit FILE` submits one')}"
+        say(_no_match(view, asked) if asked.given else f"no grid jobs yet in {view.site.state}{hint}")
     if folded:
         _say_tasks(view, folded, after=bool(jobs))
     _warn(view, jobs, folded)
     if page and page.after:
-        say(f"\n{len(jobs)} of {page.shown_of} grid jobs; --after {page.after} shows the older ones")
+        what = "finished grid jobs" if every else "grid jobs"
+        say(f"\n{len(page.rows)} of {page.shown_of} {what}; --after {page.after} shows the older ones")
     return 0
-
-
-def _first_step(site: Site) -> str:
-    """Return what an account does that has handed in nothing yet."""
-    return remedy(site) if site.managed and not site.state.is_dir() else "`jim submit FILE` submits one"
 
 
 def _no_match(view: View, asked: Filters) -> str:
@@ -98,9 +94,14 @@ def _named(view: View, ids: list[str]) -> list[GridJob]:
     return [view.grid_job(number) for number in dict.fromkeys(map(view.herd, ids))]
 
 
-def _all(view: View) -> list[GridJob]:
-    unfinished = view.unfinished()
-    finished = view.store.grid_jobs(Step.FINISHED, last=FINISHED_SHOWN)
+def _last_finished(view: View, folded: Sequence[Task]) -> Page[GridJob]:
+    """Return the last finished grid jobs; the many of tasks, which have lines of their own, push no other out."""
+    asked = read(GRID_JOBS, [("step", Step.FINISHED.value), ("limit", str(FINISHED_SHOWN))])
+    return grid_jobs(view, asked, names=True, folded=bool(folded))
+
+
+def _with_unfinished(view: View, finished: Sequence[GridJob], folded: Sequence[Task]) -> list[GridJob]:
+    unfinished = [job for job in view.unfinished() if not (folded and job.is_of_task)]
     jobs = {job.id: job for job in [*unfinished, *finished]}
     return [jobs[number] for number in sorted(jobs)]
 

@@ -10,7 +10,7 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.model import Step
 from jim.reading.quantities import how_many
-from jim.site.file import STATE_VARIABLE, Site, own_state
+from jim.site.file import STATE_VARIABLE, Site, own_state, remedy
 from jim.statusdb import file_of, open_store
 
 
@@ -41,8 +41,15 @@ def reach(own: Path) -> str:
 
 def hint(site: Site) -> str:
     """Return the end of a sentence about a grid job that is not there."""
+    if site.managed and os.geteuid() == 0:  # as root, no grid job runs
+        return "; as root, look at an account's by `--account NAME`, and act as it by `sudo -u NAME jim …`"
     own = own_before(site)
     return f"; grid jobs from before this machine had a site file are in {own}: {reach(own)}" if own else ""
+
+
+def first_step(site: Site, usual: str) -> str:
+    """Return what an account does that has nothing yet: what is usual, or what makes a state directory possible."""
+    return remedy(site) if site.managed and not site.state.is_dir() else usual
 
 
 def _unfinished(own: Path) -> int:

@@ -11,6 +11,7 @@ from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.tasks.story import NO_ITEM, tell
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_list, with_local_times
+from jim.reading import before
 from jim.reading.before_submission import Wait
 from jim.reading.documents.json_documents import NOTHING
 from jim.reading.quantities import ago, counted, how_many, size_of
@@ -67,7 +68,7 @@ def _status(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say_json([each.to_record() for each in reading.seen(view, tasks)])
     elif not tasks:
-        say(f"no tasks yet in {view.site.state}; `jim task create FILE` makes one")
+        say(f"no tasks yet in {view.site.state}; {before.first_step(view.site, '`jim task create FILE` makes one')}")
     else:
         table(HEAD, map(row, reading.seen(view, tasks)), SPARE)
         _say_missing(view, tasks)

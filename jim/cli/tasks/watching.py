@@ -11,6 +11,7 @@ from typing import Any
 from jim import run_grid_job
 from jim.cli.text import plain, say, say_json
 from jim.doors import inbox
+from jim.reading import before
 from jim.reading.quantities import span
 from jim.reading.tasks import task as reading
 from jim.reading.tasks.tests import test_facts
@@ -131,11 +132,14 @@ def watch_test(asked: Task, before: str, most: float | None) -> int:
 def _graph(arguments: argparse.Namespace) -> int:
     from jim.reading.tasks.graph import as_svg, as_text, graph  # slow to load, and who lists tasks needs none of it
 
-    found = graph(look(), arguments.names)
+    view = look()
+    found = graph(view, arguments.names)
     if arguments.json:
         say_json({"tasks": [each._asdict() for each in found.boxes], "connectors": [a._asdict() for a in found.arrows]})
     elif arguments.svg:
         print(as_svg(found))
+    elif not found.boxes:
+        say(f"no tasks yet in {view.site.state}; {before.first_step(view.site, '`jim task create FILE` makes one')}")
     else:
         for line in as_text(found):
             say(line)

@@ -89,6 +89,8 @@ def test_only_the_last_finished_are_listed(home):
         if number > 1:
             home.store.set_grid_job(number, step=Step.FINISHED, outcome="completed")
     assert [record["id"] for record in home.json("status")] == [1, *range(6, 26)]
+    assert "\n20 of 24 finished grid jobs; --after 6 shows the older ones\n" in home.out("status")
+    assert [line.split()[0] for line in home.out("status", "--after", "6").splitlines()[1:6]] == list("12345")
 
 
 def test_status_says_what_makes_ages_grow(home):
@@ -163,7 +165,25 @@ def test_root_of_a_site_of_several_accounts_learns_of_all(home, monkeypatch):
         assert home.json("status") == []
 
 
+def test_root_who_looks_for_a_grid_job_of_an_account_learns_how(home, monkeypatch):
+    monkeypatch.setattr("jim.cli.show.look", lambda: View(home.site._replace(managed=True), home.store))
+    for uid, told in ((0, True), (1000, False)):
+        monkeypatch.setattr("os.geteuid", lambda uid=uid: uid)
+        code, _, said = home.run("show", "1")
+        hint = "; as root, look at an account's by `--account NAME`, and act as it by `sudo -u NAME jim …`"
+        assert (code, said.startswith(f"jim: there is no grid job 1 in {home.site.state}")) == (4, True)
+        assert (hint in said) == told
+
+
 def test_who_asks_about_all_accounts_is_not_told_how_to(home, monkeypatch):
     answer = f"no grid jobs yet\n\n{ALL_ACCOUNTS}\n\nthe site takes no new grid jobs\n"
     monkeypatch.setattr("jim.cli.status.of_all_accounts", lambda *_: ({"root": answer}, 0))
     assert home.out("status", "--all") == "== root\nno grid jobs yet\n\nthe site takes no new grid jobs\n"
+
+
+def test_an_account_that_the_site_does_not_know_is_sent_to_root(home, monkeypatch, tmp_path):
+    view = View(home.site._replace(managed=True, state=tmp_path / "ann"), home.store)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for verb, module in (("status", "status"), ("task status", "tasks.looking"), ("task graph", "tasks.watching")):
+        monkeypatch.setattr(f"jim.cli.{module}.look", lambda: view)
+        assert f" yet in {tmp_path}/ann; ask root to run: jim site init --account ann; or, " in home.out(*verb.split())

@@ -9,7 +9,7 @@ import pytest
 from jim import cli
 from jim.cli.tasks import MODULES
 from jim.doors import inbox
-from jim.model import NO_REASON, State, SubmissionState, Witness
+from jim.model import NO_REASON, State, Step, SubmissionState, Witness
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import OLDER
 from tests.unit.tasks.ground import EVENTS, SH, a_list
@@ -407,6 +407,21 @@ def test_the_list_of_grid_jobs_has_a_line_for_each_task(ground, jim, capsys):
     assert [line.split()[0] for line in told if line] == ["task", "mc"]
     assert cli.main(["status", "--waves"]) == 0
     assert "mc:1" in capsys.readouterr().out
+
+
+def test_the_grid_jobs_of_a_task_push_no_other_out_of_the_list(ground, jim, capsys, monkeypatch):
+    monkeypatch.setattr("jim.cli.status.FINISHED_SHOWN", 1)
+    own = ground.write('job_type = "executable"\nexecutable = "/bin/true"\n')
+    assert cli.main(["submit", str(own)]) == 0
+    ground.until(lambda: ground.store.any_grid_job(Step.ACTIVE))
+    ground.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until_state(TaskState.FINISHED, "mc")
+    capsys.readouterr()
+    assert cli.main(["status"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told if line] == ["id", "1", "task", "mc"]
 
 
 def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):

@@ -136,6 +136,7 @@ def test_of_a_check_it_is_told_that_it_did_not_run(ground, jim, passing):
 
 
 def test_the_graph_has_a_box_for_each_task(ground, jim):
+    assert jim("graph") == (0, f"no tasks yet in {ground.site.state}; `jim task create FILE` makes one\n")
     jim("create", ground.write(TEXT + TEXT.replace('"mc"', '"other"')))
     assert jim("graph") == (0, "mc  0/?\nother  0/?\n")
     assert jim("graph", "mc") == (0, "mc  0/?\n")
