@@ -154,19 +154,25 @@ def _print(view: View, attempt: Attempt) -> None:
     """Print what an attempt has printed: on a terminal escaped, else each byte."""
     files = log_files(view, attempt)
     for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
-        try:
-            with os.fdopen(open_regular(files[name]), "rb") as file:
-                for block in iter(lambda: file.read(BLOCK), b""):
-                    if stream.isatty():
-                        stream.write(escaped(block.decode(errors="backslashreplace")))
-                    else:
-                        stream.flush()
-                        stream.buffer.write(block)
-        except FileNotFoundError:  # it never began
-            continue
-        except (OSError, JimError) as error:
-            print(f"jim: {plain(in_words(error) if isinstance(error, OSError) else str(error))}", file=sys.stderr)
+        for block in _blocks(files[name]):
+            if stream.isatty():
+                stream.write(escaped(block.decode(errors="backslashreplace")))
+            else:
+                stream.flush()
+                stream.buffer.write(block)
     sys.stdout.flush()
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Read a file; tell what cannot be read. What the caller cannot write is no error of this."""
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            while block := file.read(BLOCK):
+                yield block
+    except FileNotFoundError:  # the program never began
+        return
+    except (OSError, JimError) as error:
+        print(f"jim: {plain(in_words(error) if isinstance(error, OSError) else str(error))}", file=sys.stderr)
 
 
 def _code(attempt: Attempt) -> int:

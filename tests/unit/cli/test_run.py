@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 
 import pytest
 
 from jim import run_grid_job
 from jim.cli import run
-from jim.errors import BadRequest
+from jim.errors import BadRequest, Unheard
 from jim.work import program
 
 
@@ -33,6 +35,34 @@ def handed_in(home, monkeypatch):
 
     monkeypatch.setattr(run_grid_job, "submit", submit)
     return found
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(errno.EPIPE, "Broken pipe"), Unheard("cannot write to stdout: full")]
+)
+def test_output_that_nobody_can_read_is_an_error(tmp_path, monkeypatch, capsys, error):
+    class Gone(io.StringIO):
+        class buffer:  # noqa: N801 - as streams name it
+            @staticmethod
+            def write(_):
+                raise error
+
+    (tmp_path / "stdout").write_bytes(b"long")
+    monkeypatch.setattr(run, "log_files", lambda *_: {"stdout": tmp_path / "stdout", "stderr": tmp_path / "none"})
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", Gone())
+        with pytest.raises(type(error)):
+            run._print(None, None)
+    assert capsys.readouterr().err == ""
+
+
+def test_output_that_cannot_be_read_is_told_and_the_rest_is_printed(tmp_path, monkeypatch, capfdbinary):
+    (tmp_path / "stdout").symlink_to("stderr")
+    (tmp_path / "stderr").write_bytes(b"all is well")
+    monkeypatch.setattr(run, "log_files", lambda *_: {name: tmp_path / name for name in ("stdout", "stderr")})
+    run._print(None, None)
+    out, err = capfdbinary.readouterr()
+    assert (out, err.startswith(b"jim: "), err.endswith(b"\nall is well")) == (b"", True, True)
 
 
 PROGRAM = {"job_type": "executable", "arguments": []}
