@@ -36,6 +36,7 @@ JDL = re.compile(
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
+EMPTY = "the request is empty; it needs at least the attribute job_type"
 TWO_LINES = "contains a line break, but must be one line"
 IN_A_FILE = ": write the text into a file, and name that file in inputs"
 # These variables would change how JIM's own programs or the dynamic linker behave, not only the payload.
@@ -69,6 +70,8 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             reason = f"{file} is a link that leads back to itself"
         raise BadRequest(f"cannot read the request: {reason}") from error
+    if not text.strip():
+        raise BadRequest(f"{file}: {EMPTY}")
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse
     try:
@@ -79,7 +82,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         reason = "nested too deeply" if isinstance(error, RecursionError) else in_words(error)
         raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
     if not attributes:
-        raise BadRequest(f"{file}: the request is empty; it needs at least the attribute job_type")
+        raise BadRequest(f"{file}: {EMPTY}")
     return attributes
 
 

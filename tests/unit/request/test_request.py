@@ -16,7 +16,7 @@ PAGE = (HOME / "docs/requests.md").read_text()
 
 
 def test_nothing_is_an_empty_request(tmp_path):
-    for name, text in (("r.jdf", "# nothing\n"), ("r.rsl", "& (* nothing *)")):
+    for name, text in (("r.jdf", "# nothing\n"), ("r.rsl", "& (* nothing *)"), ("r.json", ""), ("r.jdl", "\n")):
         (tmp_path / name).write_text(text)
         with pytest.raises(BadRequest, match=r"r\.\w+: the request is empty"):
             read(tmp_path / name)
