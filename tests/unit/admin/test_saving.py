@@ -22,7 +22,8 @@ def names(file):
         return sorted(tar.getnames())
 
 
-def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path):
+def test_a_backup_holds_the_store_and_what_the_doors_have_written(home, tmp_path, monkeypatch):
+    monkeypatch.setattr("jim.site.file.MANAGED_FILE", tmp_path / "none")  # whoever tests JIM may have a site
     home.add(1)
     inbox.deposit(home.site.state, "later", {"job_type": "executable", "executable": "/bin/true", "key": "later"})
     (home.site.state / "keeper.log").write_text("much\n")
