@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 
 from jim.durable import sync_local
 from jim.errand import Errand
@@ -19,6 +20,7 @@ from jim.keeper.recorded_outputs import FILE_SERVER_SECONDS, Claimed, Problem, c
 
 log = logging.getLogger(__name__)
 VERIFY, VERIFIED_AT_ONCE = "verify", 200
+BYTES_AT_ONCE = 1_000_000_000  # some seconds of reading
 LOOK_AGAIN_SECONDS = 10.0
 AWAY_SECONDS = 60.0  # a directory that is away as a whole: somebody moves it, or its file system is mounted anew
 SEEN_LATE_SECONDS = 0.5
@@ -34,8 +36,8 @@ class Verifying:
         """Let a worker check some outputs that are due."""
         if not keeper.workers.ready(VERIFY):
             return
-        ready = (each for each in keeper.store.seen.completing() if keeper.workers.ready((VERIFY, *each)))
-        claimed = _claimed(keeper, list(itertools.islice(ready, VERIFIED_AT_ONCE)))
+        ready = (each for each in in_turns(keeper.store.seen.completing()) if keeper.workers.ready((VERIFY, *each)))
+        claimed = soon_read(_claimed(keeper, list(itertools.islice(ready, VERIFIED_AT_ONCE))))
         if claimed:
             keeper.workers.start(Errand(VERIFY, partial(_check_all, claimed), partial(self._checked, keeper)))
 
@@ -61,6 +63,30 @@ class Verifying:
             log.warning("%d.%d: its outputs cannot be looked at: %s", grid, claimed.n, problem.said)
         keeper.workers.wait((VERIFY, grid, claimed.n), LOOK_AGAIN_SECONDS if problem.passes else SEEN_LATE_SECONDS)
         return None
+
+
+def in_turns(jobs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield local jobs, of each grid job one after the other: one that has very many must not hold up the others."""
+    by_grid = [list(some) for _, some in itertools.groupby(jobs, key=itemgetter(0))]
+    return (each for some in itertools.zip_longest(*by_grid) for each in some if each)
+
+
+def soon_read(claimed: Sequence[Claimed]) -> list[Claimed]:
+    """Return those whose outputs are read soon, the smallest first, and one more.
+
+    Files with holes cost their payload nothing, but all that wait behind them the time to read these.
+    """
+    chosen, room = list[Claimed](), BYTES_AT_ONCE
+    for each in sorted(claimed, key=_size):
+        chosen.append(each)
+        room -= _size(each)
+        if room < 0:
+            break
+    return chosen
+
+
+def _size(claimed: Claimed) -> int:
+    return sum(each.size for each in claimed.record.files)
 
 
 def _claimed(keeper: Keeper, jobs: Sequence[tuple[int, int]]) -> list[Claimed]:

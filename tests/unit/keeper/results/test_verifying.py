@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from jim import files
+from jim.evidence.exit_record import Output
+from jim.keeper import recorded_outputs
+from jim.keeper.recorded_outputs import Claimed
+from jim.keeper.results import verifying
 from jim.model import State
 from jim.workdir import verified
 
@@ -70,8 +76,6 @@ def test_a_directory_of_outputs_that_is_away_for_less_than_a_minute_costs_no_att
 
 def test_what_nobody_expected_at_one_output_holds_up_no_other_and_no_keeper(world, monkeypatch):
     """Each keeper would end at it, one after the other."""
-    from jim.keeper import recorded_outputs
-
     real = recorded_outputs.verified
 
     def odd(directory, output):
@@ -90,3 +94,21 @@ def test_what_nobody_expected_at_one_output_holds_up_no_other_and_no_keeper(worl
     monkeypatch.undo()
     world.until(lambda: world.finished(grid), seconds=5.0)
     assert (world.state(grid, 0), len(world.batch.ledger)) == (State.COMPLETED, 2)
+
+
+def test_grid_jobs_with_very_many_local_jobs_hold_up_no_others():
+    jobs = [(1, 0), (1, 1), (1, 2), (4, 7), (9, 0), (9, 3)]
+    assert list(verifying.in_turns(jobs)) == [(1, 0), (4, 7), (9, 0), (1, 1), (9, 3), (1, 2)]
+    assert list(verifying.in_turns([])) == []
+
+
+def test_of_outputs_that_take_long_to_read_one_local_job_is_read_at_once():
+    """Files with holes cost their payload nothing."""
+    sizes = 10**10, 0, 4 * 10**8, 9 * 10**9, 5 * 10**8
+    claimed = [Claimed((1, 1, n), n, Path(), record(size)) for n, size in enumerate(sizes)]
+    assert [each.n for each in verifying.soon_read(claimed)] == [1, 2, 4, 3]
+    assert [each.n for each in verifying.soon_read(claimed[:1])] == [0]
+
+
+def record(size):
+    return SimpleNamespace(files=[Output(size, "0" * 64, "a")])
