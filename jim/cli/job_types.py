@@ -13,7 +13,8 @@ from jim.cli.text import facts, say, say_json
 from jim.errors import BadRequest
 from jim.handlers.base import COMMON, Attribute, Handler
 from jim.reading.view import add_json
-from jim.request import KIND_NAMES, declarations, handler_of, job_types
+from jim.request import declarations, handler_of, job_types
+from jim.request.values import KIND_NAMES
 from jim.site import file as site_file
 
 Record = dict[str, Any]

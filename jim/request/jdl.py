@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jim.request import DEEPEST, dirac_names, languages
+from jim.request import dirac_names, languages
 from jim.request.dirac_names import Quoted
 from jim.request.languages import Said, plain
+from jim.request.values import DEEPEST
 
 TOKEN = re.compile(
     r"""(?P<gap>(?>(?:\s|//[^\n]*|\#[^\n]*|/\*(?s:.*?)\*/)*))

@@ -12,8 +12,9 @@ from itertools import chain, islice
 from typing import Any
 
 from jim.errors import nearest
-from jim.request import DEEPEST, LONGEST, gram_names, languages
+from jim.request import LONGEST, gram_names, languages
 from jim.request.languages import Said, plain
+from jim.request.values import DEEPEST
 
 # (?>(?:…)*) instead of (?:…)*+: Python 3.11.2 of Debian 12 matches the second one wrongly (gh-106052).
 BARE = r"""[^\s+&|()=<>!"'^\#$]"""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Attributes, Handler
-from jim.request import value_of
 from jim.request.languages import meant
+from jim.request.values import value_of
 from jim.splitting.errors import SplitError
 from jim.splitting.numbers import TEXT
 

@@ -13,7 +13,8 @@ from jim.doors.contract import Places
 from jim.doors.own_language import literally, of_jim, whole, with_texts
 from jim.doors.placing import ONE_PROGRAM
 from jim.errors import BadRequest
-from jim.request import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES, declarations, handler_of
+from jim.request import declarations, handler_of
+from jim.request.values import FORBIDDEN_BEGINNINGS, FORBIDDEN_VARIABLES
 from jim.site.realm import Realm
 from jim.site.walking import above, id_of, opened
 

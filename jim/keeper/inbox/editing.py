@@ -14,7 +14,8 @@ from jim.handlers.base import COMMON, Attribute, Handler, has_variable
 from jim.jobs import GridJob, public
 from jim.keeper.keeper import Keeper
 from jim.model import State
-from jim.request import KIND_NAMES, check, declarations, handler_of
+from jim.request import check, declarations, handler_of
+from jim.request.values import KIND_NAMES
 from jim.site.file import Site
 from jim.site.realm import with_files
 from jim.statusdb.store import Store
