@@ -22,7 +22,7 @@ from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
 from jim.guide import guide
-from jim.keeper.serial import told
+from jim.keeper.serial import instances_in, refuse_foreign, told
 from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
@@ -199,6 +199,7 @@ def _space(site: Site, name: str, place: Path) -> Finding:
 
 def _work(site: Site, mounts: str | None) -> Finding:
     """Do what claims and outputs need: link, fail to link again, read the winner, notice changes."""
+    _require_own(site)
     with tempfile.TemporaryDirectory(dir=site.work, prefix=".check-") as name:
         place = Path(name)
         ours = fence(place, [1])[1].nonce
@@ -212,6 +213,15 @@ def _work(site: Site, mounts: str | None) -> Finding:
         todo = "JIM may not notice outputs that change while it reads them"
         return Finding("", WARNING, f"{said}; file times have only whole seconds", todo)
     return _good(said)
+
+
+def _require_own(site: Site) -> None:
+    """Refuse a work directory that no keeper would go on in: of another, or empty where grid jobs work."""
+    from jim.keeper.opening import is_used  # slow to load
+
+    if is_there(site.state) and (instances := instances_in(site.state)):
+        with closing(open_store(site.state, Clock())) as store:
+            refuse_foreign(site, instances, used=is_used(site, store))
 
 
 def _coarse_times(file: Path) -> bool:

@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
     warn(_not_executable(arguments.program))
     warn(_not_taken(arguments.program))
+    warn(_behind(arguments.program, arguments.arguments))
     warn(_not_sent([*arguments.arguments, *(arguments.each or "").split()], request.get("inputs", ())))
     number = _handed_in(request)
     print(f"grid job {number}; `jim explain {number}` says what it waits for", file=sys.stderr)
@@ -116,6 +117,13 @@ def _not_taken(program: str) -> Iterator[str]:
     """Tell of a file here that has the name of a program on PATH."""
     if "/" not in program and is_on_path(program) and is_regular(Path(program)):
         yield f"the {program} on PATH runs; `jim run ./{quote(program)} …` sends the one here along"
+
+
+def _behind(program: str, words: Sequence[str]) -> Iterator[str]:
+    """Tell of a `--each` that the program gets: unlike other options of ours, hardly any program has it."""
+    if any(word == "--each" or word.startswith("--each=") for word in words):
+        usual = f"`jim run --each WORDS {quote(program)} …` makes local jobs"
+        yield f"--each stands behind {program}, which gets it: {usual}"
 
 
 def _not_sent(words: Sequence[str], inputs: Sequence[str]) -> Iterator[str]:

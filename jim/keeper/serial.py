@@ -140,15 +140,22 @@ def instances_in(place: Path) -> tuple[str, ...]:
 
 
 def own_work(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
+    """Take the work directory, unless it is that of another state directory."""
+    refuse_foreign(site, instances, used=used)
+    if not (site.work / INSTANCE).exists():
+        put_once(site.work / INSTANCE, "".join(f"{each}\n" for each in instances).encode())
+    refuse_foreign(site, instances, used=used)  # another keeper may have been first
+
+
+def refuse_foreign(site: Site, instances: tuple[str, ...], *, used: bool) -> None:
     """Refuse a work directory of another state directory: both would have a grid job 1."""
-    file = site.work / INSTANCE
-    if not file.exists():
+    if not (site.work / INSTANCE).exists():
         if used:
             raise BadSite(
                 f"grid jobs work in {site.work}, but it is empty (has no file {INSTANCE}): is it mounted? "
                 f"If it was emptied on purpose, write {instances[0]} into that file"
             )
-        put_once(file, "".join(f"{each}\n" for each in instances).encode())
+        return
     owner = next(iter(instances_in(site.work)), "")
     if owner != instances[0]:
         raise BadSite(

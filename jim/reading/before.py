@@ -41,10 +41,11 @@ def reach(own: Path) -> str:
 
 def hint(site: Site) -> str:
     """Return the end of a sentence about a grid job that is not there."""
+    if own := own_before(site):
+        return f"; grid jobs from before this machine had a site file are in {own}: {reach(own)}"
     if site.managed and os.geteuid() == 0:  # as root, no grid job runs
         return "; as root, look at an account's by `--account NAME`, and act as it by `sudo -u NAME jim …`"
-    own = own_before(site)
-    return f"; grid jobs from before this machine had a site file are in {own}: {reach(own)}" if own else ""
+    return ""
 
 
 def first_step(site: Site, usual: str) -> str:

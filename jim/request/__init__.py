@@ -35,7 +35,6 @@ JDL = re.compile(
 )
 RSL = re.compile(r"\s*+(?:&|[|+]?\s*+\()")
 OWN_TYPE = re.compile(rb"^(?:class )?HANDLER\b", re.MULTILINE)  # what makes a module a job type
-EMPTY = "the request is empty; it needs at least the attribute job_type"
 
 
 def read(file: Path, own: str = "") -> dict[str, Any]:
@@ -54,8 +53,6 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             reason = f"{file} is a link that leads back to itself"
         raise BadRequest(f"cannot read the request: {reason}") from error
-    if not text.strip():
-        raise BadRequest(f"{file}: {EMPTY}")
     language = LANGUAGES.get(file.suffix) or _language_of(text)
     parse = importlib.import_module(f"jim.request.{language}").parse
     try:
@@ -66,7 +63,7 @@ def read(file: Path, own: str = "") -> dict[str, Any]:
         reason = "nested too deeply" if isinstance(error, RecursionError) else in_words(error)
         raise BadRequest(f"{file}: not {language.upper()}: {reason}") from error
     if not attributes:
-        raise BadRequest(f"{file}: {EMPTY}")
+        raise BadRequest(f"{file}: the request is empty; it needs at least the attribute job_type")
     return attributes
 
 

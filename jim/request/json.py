@@ -8,7 +8,7 @@ from typing import Any
 def parse(text: str) -> dict[str, Any]:
     """Read the attributes of a request; a `ValueError` names the place of a mistake."""
     try:
-        attributes = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        attributes = json.loads(text if text.strip() else "{}", object_pairs_hook=_once, parse_constant=_no_constant)
     except _TwiceError as error:
         raise ValueError(error.at(text)) from error
     if not isinstance(attributes, dict):

@@ -113,7 +113,7 @@ def test_what_a_stranger_has_in_his_environment_does_no_harm(value):
 
 @pytest.mark.parametrize("value", ['"say "hi" now"', '"a\\"', '"a" 005', "005 006", "]", "{", '"a":"b"', '"a'])
 def test_what_cannot_be_mended_is_refused_and_the_way_out_is_named(value):
-    with pytest.raises(Unclear, match=r"qstat -f -w.*docs/adapters.md"):
+    with pytest.raises(Unclear, match=r"qstat -f -w.*asks for text instead"):
         PBS().parse_query(answer(in_environment(value)))
 
 

@@ -12,7 +12,7 @@ from jim.admin import check as site_check
 from jim.admin.check import findings
 from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.errors import BadSite
-from jim.model import Piece
+from jim.model import Piece, Step
 from jim.site import file as site_file
 from jim.site.file import Site, load
 from jim.statusdb.store import Store
@@ -161,6 +161,18 @@ def test_a_bad_site_file_is_told_and_ends_the_questions(check, tmp_path):
     assert list(found) == ["libraries", "site file"]
     assert found["site file"].level == FAILED
     assert f"{tmp_path}/state/site.toml:2: batch.slotz: unknown key" in found["site file"].said
+
+
+def test_a_work_directory_that_no_keeper_would_take_fails(check, store, tmp_path):
+    (tmp_path / "state/instance").write_text("beef0001\n")
+    assert check()["work directory"].level == OK
+    store.set_grid_job(1, step=Step.ACTIVE)
+    found = check()["work directory"]
+    assert (found.level, "is empty (has no file instance): is it mounted?" in found.said) == (FAILED, True)
+    (tmp_path / "state/work/instance").write_text("beef0002\n")
+    assert "belongs to another state directory" in check()["work directory"].said
+    (tmp_path / "state/work/instance").write_text("beef0001\n")
+    assert check()["work directory"].level == OK
 
 
 def test_a_state_directory_on_a_network_file_system_fails(check):

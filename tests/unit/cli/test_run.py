@@ -155,6 +155,21 @@ def test_a_file_here_that_has_the_name_of_a_program_on_path_is_told_of(home, scr
     assert [each["executable"] for each in handed_in] == ["date", "true", "./date"]
 
 
+def test_each_behind_the_program_is_told_of(home, script, handed_in):
+    said = (
+        "jim: warning: --each stands behind ./ok.sh, which gets it: `jim run --each WORDS ./ok.sh …` makes local jobs\n"
+    )
+    assert said in home.run("run", "./ok.sh", "--each", "a b c")[2]
+    assert "jim: warning: --each=" not in home.run("run", "./ok.sh", "--each=a b")[2]
+    assert said in home.run("run", "./ok.sh", "--each=a b")[2]
+    assert (
+        "behind"
+        not in home.run("run", "--each", "a b", "./ok.sh", "each")[2]
+        + home.run("run", "--each", "--each", "./ok.sh")[2]
+    )
+    assert handed_in[0]["arguments"] == ["--each", "a b c"]
+
+
 def test_whoever_interrupts_is_told_that_it_goes_on(home, script, monkeypatch):
     def follow(*_):
         raise KeyboardInterrupt

@@ -213,6 +213,6 @@ def test_reports_that_only_leave_a_word_do_not_fill_the_journal(world):
     for _ in range(5):
         world.go(3)
         world.batch.finish(1, code=3)
-    lines = [each for each in world.store.journal(1, 0) if each.now in ("refused", "late exit record")]
+    lines = [each for each in world.store.journals.of(1, 0) if each.now in ("refused", "late exit record")]
     assert [each.now for each in lines] == ["refused", "late exit record"]
     assert len(lines[0].reason) < 400
