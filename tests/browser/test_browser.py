@@ -61,7 +61,7 @@ EACH = {(name, how) for n, name in enumerate(PAGES) for how in ("light", ("dark"
 @pytest.mark.parametrize(
     ("name", "how"), sampled(sorted(product(PAGES, LOOKS), key=lambda each: each not in EACH), len(EACH))
 )
-def test_27_28_86_a_page_is_accessible_silent_and_fits(served, look, name, how) -> None:
+def test_a_page_is_accessible_silent_and_fits(served, look, name, how) -> None:
     seen = look(served, **LOOKS[how])
     page = seen.go(PAGES[name])
     assert violations(page) == []
@@ -73,7 +73,7 @@ def test_27_28_86_a_page_is_accessible_silent_and_fits(served, look, name, how) 
 
 
 @pytest.mark.parametrize("how", LOOKS)
-def test_86_errors_are_accessible(served, look, how) -> None:
+def test_errors_are_accessible(served, look, how) -> None:
     seen = look(served, **LOOKS[how])
     for path, status in ERRORS.items():
         page = seen.go(path, status)
@@ -82,7 +82,7 @@ def test_86_errors_are_accessible(served, look, how) -> None:
 
 
 @pytest.mark.parametrize("how", sampled(LOOKS))
-def test_86_stale_and_empty_pages_are_accessible(alone, look, how) -> None:
+def test_stale_and_empty_pages_are_accessible(alone, look, how) -> None:
     seen = look(alone, **LOOKS[how])
     for path in ("/", "/jobs"):
         assert violations(seen.go(path)) == [], path
@@ -97,7 +97,7 @@ def test_86_stale_and_empty_pages_are_accessible(alone, look, how) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= LOOKS[how].get("width", 1280)
 
 
-def test_1_hostile_strings_do_nothing_in_a_browser(alone, look) -> None:
+def test_hostile_strings_do_nothing_in_a_browser(alone, look) -> None:
     evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>{{7*7}}\u202e'javascript:alert(3)"
     ground = alone.ground
     ground.store.add_grid_job(1, evil, evil, ground.clock.utc(), {"job_type": "executable", "key": evil, evil: evil})
@@ -122,7 +122,7 @@ def test_1_hostile_strings_do_nothing_in_a_browser(alone, look) -> None:
     assert page.url.startswith(alone.at("/jobs/3?"))
 
 
-def test_20_the_map_of_10_000_is_small_and_a_click_opens_the_right_one(served, look) -> None:
+def test_the_map_of_10_000_is_small_and_a_click_opens_the_right_one(served, look) -> None:
     seen = look(served)
     page = seen.go("/jobs/12")
     assert page.evaluate("document.querySelectorAll('*').length") <= 2500
@@ -137,7 +137,7 @@ def test_20_the_map_of_10_000_is_small_and_a_click_opens_the_right_one(served, l
         page.wait_for_url(served.at(f"/jobs/12/{n}"))
 
 
-def test_20_the_map_says_by_keys_which_local_job_a_cell_is(served, look) -> None:
+def test_the_map_says_by_keys_which_local_job_a_cell_is(served, look) -> None:
     page = look(served).go("/jobs/12")
     page.locator("#map").focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "PageUp"):
@@ -149,7 +149,7 @@ def test_20_the_map_says_by_keys_which_local_job_a_cell_is(served, look) -> None
     page.wait_for_url(served.at("/jobs/12/9999"))
 
 
-def test_21_a_cell_of_a_million_opens_its_range_and_the_last_one_is_few_keys_away(alone, look) -> None:
+def test_a_cell_of_a_million_opens_its_range_and_the_last_one_is_few_keys_away(alone, look) -> None:
     add_local_jobs(alone.ground.store, 12, 1_000_000)
     page = look(alone).go("/jobs/12")
     map_ = page.locator("#map")
@@ -173,7 +173,7 @@ def test_21_a_cell_of_a_million_opens_its_range_and_the_last_one_is_few_keys_awa
     expect(page.locator("h1")).to_contain_text("Local job 12.999999")
 
 
-def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) -> None:
+def test_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) -> None:
     page = look(served).go("/jobs/12")
     page.locator("[data-part=failures]").get_by_role("link", name="node failure on *").click()
     page.wait_for_url("**/jobs/12?reason=*")
@@ -189,7 +189,7 @@ def test_23_a_filter_reloaded_from_its_link_shows_the_same_rows(served, look) ->
     }
 
 
-def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(served, look) -> None:
+def test_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(served, look) -> None:
     page = look(served).go("/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Skip to the content"
@@ -215,7 +215,7 @@ def test_29_by_keyboard_from_the_overview_to_the_log_of_a_failed_local_job(serve
 CONTROLS = "[pages]\ncontrols = true\n"
 
 
-def test_29_a_grid_job_is_cancelled_by_keyboard(alone, look) -> None:
+def test_a_grid_job_is_cancelled_by_keyboard(alone, look) -> None:
     alone.again(CONTROLS)
     alone.ground.add(1, 12, 600)
     (alone.state / "answers" / "1").write_bytes(b"accepted")
@@ -237,7 +237,7 @@ def test_29_a_grid_job_is_cancelled_by_keyboard(alone, look) -> None:
 
 
 @pytest.mark.parametrize("how", sampled(LOOKS))
-def test_86_controls_are_accessible(alone, look, how) -> None:
+def test_controls_are_accessible(alone, look, how) -> None:
     alone.again(CONTROLS)
     alone.ground.add(1, 12, 600)
     alone.ground.store.set_local_job(1, 3, state=State.FAILED, reason="exit 3")
@@ -250,7 +250,7 @@ def test_86_controls_are_accessible(alone, look, how) -> None:
 
 
 @pytest.mark.parametrize("how", LOOKS)
-def test_86_the_page_over_all_accounts_is_accessible(alone, look, how) -> None:
+def test_the_page_over_all_accounts_is_accessible(alone, look, how) -> None:
     jobs = [{"status": "running", "counts": {"running": 40, "completed": 7_301, "failed": 12, "waiting": 2_647}}]
     told = {"at": alone.ground.clock.utc(), "trouble": "squeue: timed out " * 9, "jobs": jobs}
     alone.ground.site.summary.write_text(json.dumps(told))
@@ -263,7 +263,7 @@ def test_86_the_page_over_all_accounts_is_accessible(alone, look, how) -> None:
     assert seen.odd == []
 
 
-def test_30_without_javascript_everything_is_shown(served, look) -> None:
+def test_without_javascript_everything_is_shown(served, look) -> None:
     seen = look(served, java_script_enabled=False)
     page = seen.go("/jobs/12")
     assert page.locator("#live").is_hidden()
@@ -278,7 +278,7 @@ def test_30_without_javascript_everything_is_shown(served, look) -> None:
     assert seen.odd == []
 
 
-def test_31_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> None:
+def test_parts_that_change_are_replaced_and_the_rest_stays(alone, look) -> None:
     ground = alone.ground
     ground.add(1, 40, 600)
     ground.send(1, 1, range(40), 500)
@@ -316,7 +316,7 @@ def later(page, shown, seconds: float = 20) -> None:
     raise AssertionError("it is not shown")
 
 
-def test_31_focus_selection_scroll_and_open_parts_survive_20_updates(alone, look) -> None:
+def test_focus_selection_scroll_and_open_parts_survive_20_updates(alone, look) -> None:
     ground = alone.ground
     ground.add(1, 40, 600)
     ground.send(1, 1, range(40), 500)
@@ -346,7 +346,7 @@ def test_31_focus_selection_scroll_and_open_parts_survive_20_updates(alone, look
     assert seen.odd == []
 
 
-def test_31_what_comes_and_goes_comes_and_goes_also_while_a_text_is_selected(alone, look) -> None:
+def test_what_comes_and_goes_comes_and_goes_also_while_a_text_is_selected(alone, look) -> None:
     ground = alone.ground
     ground.add(1, 4, 600)
     ground.send(1, 1, range(4), 500)
@@ -392,7 +392,7 @@ def test_an_open_part_is_in_the_address(served, look) -> None:
     again.wait_for_url(served.at("/jobs/16?state=failed"))
 
 
-def test_31_a_time_is_an_age_by_the_clock_of_the_pages_and_a_time_without_scripts(served, look) -> None:
+def test_a_time_is_an_age_by_the_clock_of_the_pages_and_a_time_without_scripts(served, look) -> None:
     ages, times = ".facts time[data-age]", r"(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d"
     page = look(served, java_script_enabled=False).go("/jobs/16")
     assert re.fullmatch(times, page.locator(ages).first.inner_text())
@@ -406,20 +406,20 @@ def test_31_a_time_is_an_age_by_the_clock_of_the_pages_and_a_time_without_script
     assert abs(int(words.split()[0]) - age) <= 3
 
 
-def test_15_no_age_is_negative_after_the_clock_was_set_back(alone, look) -> None:
+def test_no_age_is_negative_after_the_clock_was_set_back(alone, look) -> None:
     alone.ground.store.set_fact("seen", text(alone.ground.now + 3600))
     page = look(alone).go("/jobs")
     expect(page.locator("time[data-clock=batch]").first).to_have_text("0 s ago")
 
 
-def test_31_ages_go_on_without_an_answer_that_is_new(served, look) -> None:
+def test_ages_go_on_without_an_answer_that_is_new(served, look) -> None:
     page = look(served).go("/jobs/16")
     age = page.locator(".facts time[data-age]").first
     first = age.inner_text()
     expect(age).not_to_have_text(first, timeout=5000)
 
 
-def test_14_pages_that_are_killed_are_told_and_come_back(alone, look) -> None:
+def test_pages_that_are_killed_are_told_and_come_back(alone, look) -> None:
     alone.ground.add(1, 4, 60)
     page = look(alone).go("/jobs/1")
     page.wait_for_timeout(300)
@@ -434,7 +434,7 @@ def test_14_pages_that_are_killed_are_told_and_come_back(alone, look) -> None:
     assert "Grid job 1" in page.locator("h1").inner_text(), "and nobody has to log in again"
 
 
-def test_32_print_shows_the_map_in_patterns_and_where_links_lead(served, look) -> None:
+def test_print_shows_the_map_in_patterns_and_where_links_lead(served, look) -> None:
     page = look(served).go("/jobs/12")
     page.emulate_media(media="print")
     assert page.locator("nav[aria-label=Pages]").is_hidden()
@@ -450,7 +450,7 @@ def test_32_print_shows_the_map_in_patterns_and_where_links_lead(served, look) -
     assert page.pdf()[:4] == b"%PDF"
 
 
-def test_33_forced_colours_large_text_and_no_motion(served, look) -> None:
+def test_forced_colours_large_text_and_no_motion(served, look) -> None:
     seen = look(served, forced_colors="active", reduced_motion="reduce", width=640)
     for path in ("/", "/jobs", "/jobs/12", "/jobs/12/1"):
         page = seen.go(path)
@@ -461,7 +461,7 @@ def test_33_forced_colours_large_text_and_no_motion(served, look) -> None:
     assert "content security policy" not in " ".join(seen.odd).lower()
 
 
-def test_34_the_tree_that_assistive_programs_read(served, look) -> None:
+def test_the_tree_that_assistive_programs_read(served, look) -> None:
     page = look(served).go("/jobs/12")
     for role, name in (
         ("banner", None),

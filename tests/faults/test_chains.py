@@ -152,7 +152,7 @@ def test_a_chain_with_a_recovery_does_each_event_once(place):
 
 
 @pytest.mark.torture
-def test_61_a_keeper_killed_at_each_turn_of_a_chain(place):
+def test_a_keeper_killed_at_each_turn_of_a_chain(place):
     calm = Chained(place, "calm")
     seen = calm.at.place / "seen"
     assert calm.keep(command=doomed(seen, "after")) == 0
@@ -190,7 +190,7 @@ def die_at(place, shim, ats) -> list[int]:
 
 
 @pytest.mark.torture
-def test_61_a_keeper_dies_at_some_writing_calls_of_a_chain(place, shim):
+def test_a_keeper_dies_at_some_writing_calls_of_a_chain(place, shim):
     (count,) = die_at(place, shim, [0])
     assert count > 1000
     assert len(die_at(place, shim, [count // 3, count // 2])) == 2
@@ -198,14 +198,14 @@ def test_61_a_keeper_dies_at_some_writing_calls_of_a_chain(place, shim):
 
 @pytest.mark.torture
 @pytest.mark.parametrize("share", range(SHARES))
-def test_7_8_61_a_keeper_dies_at_each_writing_call_of_a_chain(place, shim, share):
+def test_a_keeper_dies_at_each_writing_call_of_a_chain(place, shim, share):
     (count,) = die_at(place, shim, [0])
     ats = range(share + 1, count + 1, SHARES)
     assert len(die_at(place, shim, ats)) == len(ats)
 
 
 @pytest.mark.torture
-def test_7_8_61_a_real_keeper_killed_at_writing_calls_of_a_chain(place, shim):
+def test_a_real_keeper_killed_at_writing_calls_of_a_chain(place, shim):
     calm = Chained(place, "calm")
     log = calm.at.place / "count"
     assert calm.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0

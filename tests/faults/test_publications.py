@@ -52,7 +52,7 @@ def reports(spool: Path) -> set[str]:
 
 
 @pytest.mark.torture
-def test_50_starts_and_ends_are_taken_within_a_second_while_one_key_is_published_600_000_times(place) -> None:
+def test_starts_and_ends_are_taken_within_a_second_while_one_key_is_published_600_000_times(place) -> None:
     hurt = place("p", slots=PAYLOADS + 2)
     spool = hurt.site.work / "spool"
     body = 'test "$JIM_GRID_JOB" != 1 || until [ -e "$0.go" ]; do sleep 1; done'

@@ -142,7 +142,7 @@ def hurt_at_move(place, side: str, move: str, times: int, history: str) -> None:
 
 @pytest.mark.torture
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_61_a_keeper_killed_at_each_turn_of_its_tasks(place, side):
+def test_a_keeper_killed_at_each_turn_of_its_tasks(place, side):
     counts = calm_moves(place, side)
     names = list(HISTORIES)
     runs = [
@@ -158,7 +158,7 @@ def test_61_a_keeper_killed_at_each_turn_of_its_tasks(place, side):
 
 @pytest.mark.torture
 @pytest.mark.parametrize("history", HISTORIES)
-def test_8_61_a_keeper_killed_at_each_writing_call(place, shim, history):
+def test_a_keeper_killed_at_each_writing_call(place, shim, history):
     calm = Tasked(place, "calm")
     log = calm.at.place / "count"
     assert calm.at.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
@@ -176,7 +176,7 @@ def test_8_61_a_keeper_killed_at_each_writing_call(place, shim, history):
 
 
 @pytest.mark.torture
-def test_17_61_a_keeper_killed_at_each_writing_call_while_files_come_to_rest(place, shim):
+def test_a_keeper_killed_at_each_writing_call_while_files_come_to_rest(place, shim):
     calm = Arriving(place, "calm")
     log = calm.at.place / "count"
     assert calm.at.keep({"LD_PRELOAD": str(shim), "SHIM_LOG": str(log)}) == 0
@@ -192,7 +192,7 @@ def test_17_61_a_keeper_killed_at_each_writing_call_while_files_come_to_rest(pla
 
 
 @pytest.mark.torture
-def test_10_a_disk_that_is_full_for_a_while(place, shim):
+def test_a_disk_that_is_full_for_a_while(place, shim):
     full = {"LD_PRELOAD": str(shim), "SHIM_DO": "full", "SHIM_FOR": "12"}
     at_once(
         (f"write {at}", partial(run, place, f"full{at}", {"more": {**full, "SHIM_AT": str(at)}}))
@@ -273,7 +273,7 @@ def hurt_in_test(place, step: int, move: str, times: int) -> None:
 
 
 @pytest.mark.torture
-def test_71_a_keeper_killed_at_each_move_of_three_tests_begins_none_twice(place):
+def test_a_keeper_killed_at_each_move_of_three_tests_begins_none_twice(place):
     runs = []
     for step in range(3):
         calm = OnTrial(place, f"calm-{step}")

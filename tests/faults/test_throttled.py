@@ -96,7 +96,7 @@ RETRY = 'retry = [ { when = "exit 3", times = 30, delay = "PT1S" } ]'
 
 @pytest.mark.torture
 @pytest.mark.parametrize("retry", ["", RETRY])
-def test_35_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_tried_again(place, retry):
+def test_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_tried_again(place, retry):
     events = 1_000
     throttled = Throttled(place, events, retry=retry)
     until(lambda: throttled.is_in(TaskState.RUNNING), "the keeper has taken it")
@@ -121,7 +121,7 @@ def test_35_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_
 
 
 @pytest.mark.torture
-def test_36_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
+def test_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
     began = time.monotonic()
     throttled = Throttled(place, 10_000, away=True)
     until(lambda: throttled.is_in(TaskState.PAUSED), "the task has paused by itself", 3 * LIMIT)

@@ -108,7 +108,7 @@ def asked(port: int, path: str, user: str = "", **headers: str) -> tuple[int, st
 
 
 @pytest.mark.parametrize(("package", "configured"), [("nginx-light", nginx), ("apache2", apache)])
-def test_88_the_documented_configuration_names_users_and_drops_what_browsers_claim(
+def test_the_documented_configuration_names_users_and_drops_what_browsers_claim(
     place: Path, package: str, configured
 ) -> None:
     install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]

@@ -36,7 +36,7 @@ class Said(pages.Served):
         return 200, 0.001, b"page"
 
 
-def test_85_figures_are_measured_with_a_keeper_at_work_and_a_cold_page_cache(
+def test_figures_are_measured_with_a_keeper_at_work_and_a_cold_page_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)

@@ -166,9 +166,7 @@ def test_help_shows_the_usage(publish, word: str) -> None:
         ("plot", b"<a><?php x ?></a>", "not XML: JIM accepts no processing instruction"),
     ],
 )
-def test_49_xml_that_is_refused_is_named_in_the_log(
-    publish, tmp_path: Path, key: str, element: bytes, words: str
-) -> None:
+def test_xml_that_is_refused_is_named_in_the_log(publish, tmp_path: Path, key: str, element: bytes, words: str) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
     here = {"JIM_SPOOL": str(spool), "JIM_RECOVERY": str(tmp_path / "recovery.7")}

@@ -15,7 +15,7 @@ from tests.live.site import until
 pytestmark = pytest.mark.long
 
 
-def test_20000_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
+def test_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
     setup = ce.place / "setup.sh"
     setup.write_text(pythia())
     ce.site_file(f'{SITE}[payload]\nsetup = "{setup}"\n')
@@ -163,7 +163,7 @@ def test_a_rex_away_while_a_job_ends_learns_of_it(ce):
     assert ce.failure(job) == ""
 
 
-def test_100_jobs_at_once_each_once_with_its_own_output(ce):
+def test_jobs_at_once_each_once_with_its_own_output(ce):
     place, before = ce.directory(), ce.jobs()
     (place / "ledger").touch()
     (place / "ledger").chmod(0o666)

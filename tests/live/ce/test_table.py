@@ -44,7 +44,7 @@ def test_spooled_files_come_back_also_of_a_program_that_failed(ce, code):
     assert result.read_text() == "42\n"
 
 
-def test_20000_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
+def test_events_in_8_local_jobs_bring_a_tar_and_a_picture(ce):
     setup = ce.place / "setup.sh"
     setup.write_text(pythia())
     ce.site_file(f'{SITE}[payload]\nsetup = "{setup}"\n')
@@ -249,7 +249,7 @@ def test_a_directory_that_is_away_for_a_while_gets_its_outputs(ce):
 # Many, and credentials
 
 
-def test_100_jobs_at_once_each_once_with_its_own_output(ce):
+def test_jobs_at_once_each_once_with_its_own_output(ce):
     place, before = ce.directory(), ce.jobs()
     program = ce.program(place, f"echo $1 >>{place}/ledger; echo of $1; exit $(($1 % 2))")
     (place / "ledger").touch()

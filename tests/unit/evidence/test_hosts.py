@@ -150,5 +150,5 @@ def test_the_worst_comes_first() -> None:
         ("failed", Kind.REMOVED, False),
     ],
 )
-def test_75_which_ends_say_something_about_a_host_is_told_by_their_kind(verdict: str, kind: Kind, counts: bool) -> None:
+def test_which_ends_say_something_about_a_host_is_told_by_their_kind(verdict: str, kind: Kind, counts: bool) -> None:
     assert speaks(verdict, kind) is counts

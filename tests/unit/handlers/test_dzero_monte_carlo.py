@@ -132,7 +132,7 @@ def test_d0runjob_is_told_by_an_ini_file(tmp_path):
         ({"files_per_phase": "several"}, 80, "rule of thumb, 250 events"),
     ],
 )
-def test_250_events_are_what_a_file_holds(tmp_path, more, pieces, why):
+def test_events_are_what_a_file_holds(tmp_path, more, pieces, why):
     handler, request = asked("request-13669.jdf", **more)
     found = size(handler, request, Site(state=tmp_path, sizing=Sizing(recommended_cpu_seconds=36_000)))
     assert found.pieces == pieces

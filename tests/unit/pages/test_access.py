@@ -15,7 +15,7 @@ from tests.unit.pages.browser import PEER, PORT, Person, addresses
 from tests.unit.pages.grounds import Ground, ended
 
 
-def test_35_without_a_session_nothing_is_shown(ground: Ground) -> None:
+def test_without_a_session_nothing_is_shown(ground: Ground) -> None:
     stranger = Person(ground, logged_in=False)
     paths = addresses(stranger)
     assert {"/", "/jobs", "/jobs/1.json", "/jobs/1/0/log/stdout", "/jobs/1/result/tar", "/healthz"} <= set(paths)
@@ -29,7 +29,7 @@ def test_35_without_a_session_nothing_is_shown(ground: Ground) -> None:
             assert {name: answer.headers[name] for name in SECURITY} == SECURITY, path
 
 
-def test_36_another_account_of_the_host_is_refused_whatever_it_has(ground: Ground) -> None:
+def test_another_account_of_the_host_is_refused_whatever_it_has(ground: Ground) -> None:
     person = Person(ground)
     assert person.get("/jobs").status_code == 200
     person.access.peer = lambda *_: 1001
@@ -39,7 +39,7 @@ def test_36_another_account_of_the_host_is_refused_whatever_it_has(ground: Groun
     assert person.get("/jobs").status_code == 403
 
 
-def test_43_a_host_that_is_not_this_machine_is_refused(person: Person) -> None:
+def test_a_host_that_is_not_this_machine_is_refused(person: Person) -> None:
     for host in ("localhost", "127.0.0.1", "127.0.0.2:80", "[::1]:9000", "LOCALHOST:8123"):
         assert person.get("/jobs", Host=host).status_code in (200, 401), host  # a cookie belongs to a name
     for host in (
@@ -53,13 +53,13 @@ def test_43_a_host_that_is_not_this_machine_is_refused(person: Person) -> None:
         assert person.get("/jobs", Host=host).status_code == 421, host
 
 
-def test_37_what_proxies_say_counts_for_nothing(ground: Ground) -> None:
+def test_what_proxies_say_counts_for_nothing(ground: Ground) -> None:
     stranger = Person(ground, logged_in=False)
     forged = {"X_Remote_User": "root", "X_Forwarded_For": "127.0.0.1", "X_Forwarded_Host": "localhost"}
     assert stranger.get("/jobs", **forged).status_code == 401
 
 
-def test_87_the_token_works_once_and_leaves_the_address(ground: Ground) -> None:
+def test_the_token_works_once_and_leaves_the_address(ground: Ground) -> None:
     person = Person(ground, logged_in=False)
     answer = person.get("/jobs?failed=yes&token=f00d")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/jobs?failed=yes")
@@ -139,14 +139,14 @@ def test_the_key_is_made_once_and_only_its_owner_reads_it(ground: Ground) -> Non
     assert (ground.site.state / "pages.key").stat().st_mode & 0o777 == 0o600
 
 
-def test_40_nothing_but_reading_is_served(person: Person) -> None:
+def test_nothing_but_reading_is_served(person: Person) -> None:
     for method in ("post", "put", "delete", "patch", "options"):
         answer = getattr(person.client, method)("/jobs", headers={"Host": f"127.0.0.1:{PORT}"}, environ_overrides=PEER)
         assert answer.status_code == 405, method
         assert answer.headers["Allow"] == "GET, HEAD"
 
 
-def test_45_a_page_of_another_site_reads_nothing(ground: Ground, person: Person) -> None:
+def test_a_page_of_another_site_reads_nothing(ground: Ground, person: Person) -> None:
     ground.add(1, 3, 60)
     for path in ("/", "/jobs", "/jobs/1", "/jobs/1.json", "/jobs/1.csv", "/jobs/1.xml", "/metrics", "/healthz"):
         rebound = person.get(path, Host=f"evil.example:{PORT}", Origin=f"http://evil.example:{PORT}")
@@ -161,7 +161,7 @@ def test_45_a_page_of_another_site_reads_nothing(ground: Ground, person: Person)
     assert (cookie.same_site, cookie.http_only) == ("Strict", True)
 
 
-def test_44_who_asks_too_often_waits_and_others_do_not() -> None:
+def test_who_asks_too_often_waits_and_others_do_not() -> None:
     now = [0.0]
     rates = Rates(lambda: now[0])
     assert [rates.take("a") for _ in range(62)] == [True] * int(BURST) + [False] * 2
@@ -170,7 +170,7 @@ def test_44_who_asks_too_often_waits_and_others_do_not() -> None:
     assert [rates.take("a") for _ in range(3)] == [True, True, False]
 
 
-def test_44_the_answer_says_when_to_come_again(person: Person) -> None:
+def test_the_answer_says_when_to_come_again(person: Person) -> None:
     person.pages.rates.take = lambda _: False  # type: ignore[method-assign]
     answer = person.get("/jobs")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")

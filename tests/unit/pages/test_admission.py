@@ -27,7 +27,7 @@ def paths(person: Person) -> list[str]:
     ]
 
 
-def test_38_what_the_role_see_may_not_see_is_nowhere(told: Ground, person: Person) -> None:
+def test_what_the_role_see_may_not_see_is_nowhere(told: Ground, person: Person) -> None:
     see, look = asking(person, "see"), asking(person, "look")
     seen: dict[str, int] = {}
     shown = set()
@@ -47,7 +47,7 @@ def test_38_what_the_role_see_may_not_see_is_nowhere(told: Ground, person: Perso
     assert {seen[path] for path in hidden | {"/site", "/site.json"}} == {404}
 
 
-def test_38_a_page_that_may_not_be_seen_is_like_one_that_does_not_exist(told: Ground, person: Person) -> None:
+def test_a_page_that_may_not_be_seen_is_like_one_that_does_not_exist(told: Ground, person: Person) -> None:
     see = asking(person, "see")
     for path in ("/jobs/1/0/log/stdout", "/jobs/1.xml", "/site"):
         assert see(path).text == see("/nothing").text, path
@@ -76,7 +76,7 @@ def test_a_browser_begins_a_session_with_a_token_that_ends_with_it(told: Ground)
     assert person.get("/jobs/1").status_code == 401
 
 
-def test_36_a_token_lets_no_other_account_in(told: Ground) -> None:
+def test_a_token_lets_no_other_account_in(told: Ground) -> None:
     person = Person(told, logged_in=False)
     _, secret = person.pages.tokens.made("look", 2)
     person.access.uid = 1001

@@ -70,7 +70,7 @@ def test_no_log_tells_a_query(running: Ground, person: Person, caplog: pytest.Lo
         ("/jobs?" + "&".join(f"type=t{n}" for n in range(101)), 400),
     ],
 )
-def test_43_an_odd_address_is_an_error_page(ground: Ground, person: Person, path: str, status: int) -> None:
+def test_an_odd_address_is_an_error_page(ground: Ground, person: Person, path: str, status: int) -> None:
     ended(ground, 1, 1, 60)
     answer = person.get(path)
     assert answer.status_code == status

@@ -21,7 +21,7 @@ from tests.unit.pages.browser import Page, Person
 from tests.unit.pages.grounds import Ground
 
 
-def test_84_what_has_not_changed_but_for_ages_is_not_sent_again(running: Ground, person: Person) -> None:
+def test_what_has_not_changed_but_for_ages_is_not_sent_again(running: Ground, person: Person) -> None:
     person.within_a_minute()
     claim = running.leave(1, 1, 1, "../claim.1", b"")
     person.get("/jobs/1")  # what a thread finds out for it is found out
@@ -266,7 +266,7 @@ def tags(running: Ground, person: Person) -> dict[str, str]:
     return {path: person.get(path).headers["ETag"] for path in PATHS}
 
 
-def test_84_a_poll_of_what_has_not_changed_renders_nothing(
+def test_a_poll_of_what_has_not_changed_renders_nothing(
     tags: dict[str, str], person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(person.pages), "html", None)
@@ -366,7 +366,7 @@ def test_what_fails_is_tried_again_and_told_as_unknown(ground: Ground, caplog: p
     assert "x cannot be computed: no" in caplog.text
 
 
-def test_21_a_grid_job_of_very_many_is_shown_at_once_and_the_rest_with_its_age(
+def test_a_grid_job_of_very_many_is_shown_at_once_and_the_rest_with_its_age(
     ground: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("jim.reading.job.history.MOST", "jim.pages.app.MOST"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jim.pages.forms import Forms
 
 
-def test_39_a_form_is_for_one_client_and_one_hour() -> None:
+def test_a_form_is_for_one_client_and_one_hour() -> None:
     now = [1_000_000.0]
     forms = Forms(b"key", lambda: now[0])
     token = forms.made("alice")

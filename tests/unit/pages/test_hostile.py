@@ -141,7 +141,7 @@ def require_inert(page: Page) -> None:
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/jobs/1/0/log/stdout", "/jobs/1/0/log/stderr"])
-def test_1_hostile_strings_are_text(evil: Ground, person: Person, path: str) -> None:
+def test_hostile_strings_are_text(evil: Ground, person: Person, path: str) -> None:
     page = person.page(path.format(quote(NAMED if path.startswith("/hosts/") else EVIL)))
     require_inert(page)
     if "log/stderr" not in path:
@@ -151,14 +151,14 @@ def test_1_hostile_strings_are_text(evil: Ground, person: Person, path: str) -> 
         assert "⟨U+202E⟩evil⟨U+2066⟩" in shown
 
 
-def test_1_a_line_of_a_megabyte_is_cut_into_parts(evil: Ground, person: Person) -> None:
+def test_a_line_of_a_megabyte_is_cut_into_parts(evil: Ground, person: Person) -> None:
     page = person.page("/jobs/1/0/log/stderr")
     assert "Bytes 934,464 to 1,000,000 of 1,000,000" in page.text
     assert "x" * 65_536 in page.text
     assert "x" * 65_537 not in page.text
 
 
-def test_1_hostile_strings_in_errors_are_text(evil: Ground, person: Person) -> None:
+def test_hostile_strings_in_errors_are_text(evil: Ground, person: Person) -> None:
     for path in ("/jobs?status={}", "/jobs?{}=1", "/jobs/1/0/log/{}", "/jobs/1/{}", "/jobs/1/1/output/{}", "/{}"):
         answer = person.get(path.format(quote(EVIL, safe="")))
         assert answer.status_code in (400, 404), path
@@ -167,7 +167,7 @@ def test_1_hostile_strings_in_errors_are_text(evil: Ground, person: Person) -> N
         assert not page.all("script"), path
 
 
-def test_2_json_gives_the_strings_back(evil: Ground, person: Person) -> None:
+def test_json_gives_the_strings_back(evil: Ground, person: Person) -> None:
     document = person.json("/jobs/1.json")
     assert (document["key"], document["owner"], document["request"][EVIL]) == (EVIL, EVIL, EVIL)
     local = person.json("/jobs/1/0.json")
@@ -182,7 +182,7 @@ def test_2_json_gives_the_strings_back(evil: Ground, person: Person) -> None:
     assert (host["host"], host["attempts"][0]["reason"]) == (NAMED, EVIL)
 
 
-def test_2_csv_gives_the_strings_back_and_holds_no_formula(evil: Ground, person: Person) -> None:
+def test_csv_gives_the_strings_back_and_holds_no_formula(evil: Ground, person: Person) -> None:
     evil.store.set_grid_job(1, reason=EVIL[EVIL.index("=") :])
     rows = list(csv.DictReader(io.StringIO(person.get("/jobs.csv").text)))
     assert rows[0]["owner"] == EVIL
@@ -196,7 +196,7 @@ def test_2_csv_gives_the_strings_back_and_holds_no_formula(evil: Ground, person:
     assert rows[0]["host"][0] == "'"
 
 
-def test_2_xml_gives_the_strings_back(evil: Ground, person: Person) -> None:
+def test_xml_gives_the_strings_back(evil: Ground, person: Person) -> None:
     kept = EVIL.replace("\x00", "\ufffd").replace("\x07", "\ufffd")
     root = ElementTree.fromstring(person.get("/jobs/1.xml").data)
     assert root.attrib["owner"] == kept
@@ -204,7 +204,7 @@ def test_2_xml_gives_the_strings_back(evil: Ground, person: Person) -> None:
     assert local.attrib["reason"] == kept
 
 
-def test_1_an_output_of_an_odd_name_is_a_download(evil: Ground, person: Person) -> None:
+def test_an_output_of_an_odd_name_is_a_download(evil: Ground, person: Person) -> None:
     name = read_exit_record(evil.store.attempts(1, n=1)[0].record).files[0].name
     evil.leave(1, 1, 2, name.replace("/", "_"), b"12345")  # a name with a directory in it: below is where it lies
     path = evil.site.work / "1/s1/run.2" / name
@@ -225,7 +225,7 @@ def test_lone_surrogates_are_shown_by_number(ground: Ground, person: Person) -> 
     assert json.loads(person.get("/jobs/1/0.json").text)["reason"] == "bad \\udcff name"
 
 
-def test_1_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
+def test_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
     """The list of routes is taken from the application; a route that gives no content needs a reason."""
     name = NAMED.replace("/", "_")
     evil.collect(1, {NAMED: b"x"}, {name: b"<script>", f"{name}.svg": b"<svg onload='alert(1)'/>"})
@@ -261,7 +261,7 @@ def test_1_no_route_lets_anything_run(evil: Ground, person: Person) -> None:
     }
 
 
-def test_1_what_is_exported_is_inert_too(evil: Ground, tmp_path: Path) -> None:
+def test_what_is_exported_is_inert_too(evil: Ground, tmp_path: Path) -> None:
     found = export(1, tmp_path / "out")
     assert len(found) > 8
     for path in (tmp_path / "out").iterdir():

@@ -76,7 +76,7 @@ def cpu_of(do: Callable[[], object]) -> float:
     return time.process_time() - before
 
 
-def test_22_any_page_of_100_000_grid_jobs_takes_as_long_as_the_first(ground: Ground, person: Person) -> None:
+def test_any_page_of_100_000_grid_jobs_takes_as_long_as_the_first(ground: Ground, person: Person) -> None:
     add_finished(ground.store, 100_000)
     paths = ("/jobs", "/jobs?after=50000", "/jobs?after=60", "/jobs?failed=yes&after=500", "/jobs?sort=changed")
     person.page("/jobs")
@@ -112,7 +112,7 @@ def looked_at(ground: Ground) -> int:
 
 
 @pytest.mark.parametrize("size", [1000, SIZE])
-def test_79_a_grid_job_is_there_or_removed_wherever_its_removal_is_killed(ground: Ground, size: int) -> None:
+def test_a_grid_job_is_there_or_removed_wherever_its_removal_is_killed(ground: Ground, size: int) -> None:
     add_many(ground.store, 1, size)
     ground.store.close()
     seen = []
@@ -168,7 +168,7 @@ def read_slowly(client: socket.socket, stop: threading.Event) -> None:
         client.recv(1)
 
 
-def test_26_slow_readers_of_a_large_document_hold_up_nobody(ground: Ground, served: Serving) -> None:
+def test_slow_readers_of_a_large_document_hold_up_nobody(ground: Ground, served: Serving) -> None:
     add_many(ground.store, 1, SIZE)
     ground.add(2, 3, 60)
     known, stop = cookie(served), threading.Event()
@@ -237,7 +237,7 @@ time.sleep(600)
 """
 
 
-def test_43_ten_thousand_connections_hold_up_nobody_for_long(ground: Ground, served: Serving) -> None:
+def test_ten_thousand_connections_hold_up_nobody_for_long(ground: Ground, served: Serving) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 10_100:
         pytest.skip("this account may not open so many files")
     known = cookie(served)
@@ -286,7 +286,7 @@ def tree_of(process: psutil.Process) -> int:
     return total
 
 
-def test_93_two_children_over_large_documents_stay_below_the_maximum(
+def test_two_children_over_large_documents_stay_below_the_maximum(
     ground: Ground, served: Serving, patient: None
 ) -> None:
     for number in (1, 2):
@@ -313,7 +313,7 @@ def test_93_two_children_over_large_documents_stay_below_the_maximum(
     assert 10**9 < most < MAXIMUM
 
 
-def test_93_a_child_without_memory_dies_and_the_page_says_so(
+def test_a_child_without_memory_dies_and_the_page_says_so(
     ground: Ground, person: Person, patient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_many(ground.store, 1, 600_000)

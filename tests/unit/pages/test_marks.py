@@ -157,7 +157,7 @@ def test_a_poll_of_a_local_job_whose_log_stands_still_reads_no_attempts(
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/1.json", "/healthz"])
-def test_18_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do_not_wait_for_it(
+def test_a_store_that_another_program_has_locked_is_told_and_the_next_ones_do_not_wait_for_it(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr("jim.database.READER_SECONDS", 0.1)
@@ -197,7 +197,7 @@ def test_a_store_that_was_restored_under_open_pages_is_shown(running: Ground, pe
     running.store = open_store(running.site.state, running.clock, write=True)
 
 
-def test_18_a_store_that_has_gone_is_told_and_is_back_when_it_is(running: Ground, person: Person) -> None:
+def test_a_store_that_has_gone_is_told_and_is_back_when_it_is(running: Ground, person: Person) -> None:
     assert person.page("/jobs").ids() == ["1"]
     running.store.close()
     away = running.site.state.with_name("away")

@@ -71,7 +71,7 @@ def asking(served: Serving, tmp_path: Path) -> Iterator[Asking]:
     made.close()
 
 
-def test_88_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> None:
+def test_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> None:
     for user, groups, status, sees in (
         ("alice", "", 200, True),
         ("bob", "physics, ops", 200, True),
@@ -87,14 +87,14 @@ def test_88_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> 
 
 
 @pytest.mark.parametrize("user", ["@shift", "@physics", "*", "@", " @shift ", "dan\x7f"])
-def test_88_a_user_has_no_role_of_a_group_by_its_name(user: str) -> None:
+def test_a_user_has_no_role_of_a_group_by_its_name(user: str) -> None:
     """In the site file, `@shift` is a group, and `*` everybody."""
     settings = SETTINGS._replace(look=("*", "@ops"))
     with pytest.raises(BadRequest, match=r"^X-Remote-User (names no user|must name one user)"):
         Proxied(settings).user({"X-Remote-User": user}.get)  # type: ignore[arg-type]
 
 
-def test_37_without_a_user_or_with_two_nobody_is_let_in(asking: Asking) -> None:
+def test_without_a_user_or_with_two_nobody_is_let_in(asking: Asking) -> None:
     assert asking.status("/jobs") == 401
     assert "named no user in X-Remote-User" in asking.content
     assert asking.status("/jobs", X__Remote__User="alice, bob") == 400
@@ -108,13 +108,13 @@ def test_37_without_a_user_or_with_two_nobody_is_let_in(asking: Asking) -> None:
     assert asking.status("/healthz") == 200
 
 
-def test_37_over_tcp_the_headers_say_nothing(ground: Ground) -> None:
+def test_over_tcp_the_headers_say_nothing(ground: Ground) -> None:
     person = Person(ground, logged_in=False)
     assert person.get("/jobs", X_Remote_User="alice", X_Remote_Groups="ops").status_code == 401
 
 
 @pytest.mark.parametrize("name", ["X-Remote-User", "X-Remote-Groups", "X-JIM-Proxy-Secret", "X-Forwarded-Prefix"])
-def test_37_a_header_that_decides_and_comes_twice_is_refused(asking: Asking, name: str) -> None:
+def test_a_header_that_decides_and_comes_twice_is_refused(asking: Asking, name: str) -> None:
     asking.putrequest("GET", "/jobs")
     for header in ("X-Remote-User", name, name.lower()):
         asking.putheader(header, "alice")
@@ -126,7 +126,7 @@ def test_37_a_header_that_decides_and_comes_twice_is_refused(asking: Asking, nam
 CANCEL = "/jobs/1/control/cancel"
 
 
-def test_88_without_the_secret_nobody_controls(asking: Asking, ground: Ground) -> None:
+def test_without_the_secret_nobody_controls(asking: Asking, ground: Ground) -> None:
     for user, groups, secret, status in (
         ("dan", "", SECRET, 200),
         ("eve", "shift", SECRET, 200),
@@ -148,7 +148,7 @@ def form(asking: Asking, **headers: str) -> str:
     return urlencode({each["name"]: each["value"] for each in page.all("input", type="hidden")})
 
 
-def test_39_a_user_s_form_is_for_this_user_and_for_the_origin_that_the_web_server_names(
+def test_a_user_s_form_is_for_this_user_and_for_the_origin_that_the_web_server_names(
     asking: Asking, ground: Ground, caplog: pytest.LogCaptureFixture
 ) -> None:
     dan = {"X__Remote__User": "dan", "X__JIM__Proxy__Secret": SECRET}
@@ -208,12 +208,12 @@ def test_the_names_of_the_headers_are_the_site_s(ground: Ground) -> None:
     assert Proxied(settings).user(lambda name: given.get(name, "")) == ("bob", Role.SEE)
 
 
-def test_43_only_the_hosts_of_the_site_file_are_answered(asking: Asking) -> None:
+def test_only_the_hosts_of_the_site_file_are_answered(asking: Asking) -> None:
     for host, status in ((HOST, 200), (f"{HOST}:8443", 200), ("localhost", 421), ("evil.example", 421), ("", 421)):
         assert asking.status("/jobs", X__Remote__User="alice", Host=host) == status, host
 
 
-def test_89_users_behind_one_socket_have_limits_of_their_own(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_behind_one_socket_have_limits_of_their_own(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jim.pages.access.RATE", 0.0)  # a slow machine asks less than the limit
     statuses = [asking.status("/static/none", X__Remote__User="carol") for _ in range(80)]
     assert 429 in statuses

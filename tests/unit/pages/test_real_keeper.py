@@ -46,7 +46,7 @@ def all_say(person: Person, paths: list[str], words: str) -> bool:
     return all(BAND in (said := Page(person.get(path).text).text) and words in said for path in paths)
 
 
-def test_11_within_12_s_every_page_says_that_the_keeper_was_killed(keeper) -> None:  # type: ignore[no-untyped-def]
+def test_within_12_s_every_page_says_that_the_keeper_was_killed(keeper) -> None:  # type: ignore[no-untyped-def]
     place, process, person = keeper
     paths = pages(person)
     assert not any(BAND in person.get(path).text for path in paths)
@@ -62,7 +62,7 @@ def test_11_within_12_s_every_page_says_that_the_keeper_was_killed(keeper) -> No
     until(lambda: not any(BAND in person.get(path).text for path in paths), "the next keeper is at work")
 
 
-def test_12_within_12_s_every_page_says_that_the_keeper_is_stopped_and_what_to_do(keeper) -> None:  # type: ignore[no-untyped-def]
+def test_within_12_s_every_page_says_that_the_keeper_is_stopped_and_what_to_do(keeper) -> None:  # type: ignore[no-untyped-def]
     place, process, person = keeper
     paths = pages(person)
     process.send_signal(signal.SIGSTOP)

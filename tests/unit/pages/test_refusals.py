@@ -16,7 +16,7 @@ from tests.unit.pages.browser import Page, Person
 from tests.unit.pages.grounds import Ground
 
 
-def test_18_a_store_that_is_damaged_is_told_with_what_is_known_nevertheless(running: Ground, person: Person) -> None:
+def test_a_store_that_is_damaged_is_told_with_what_is_known_nevertheless(running: Ground, person: Person) -> None:
     record = {"id": 1, "type": "<b>x</b>", "status": "running", "counts": {"running": 4}}
     running.site.summary.write_text(json.dumps({"at": "2026-01-31T12:00:00.000Z", "jobs": [record]}))
     running.store.close()
@@ -35,7 +35,7 @@ def test_18_a_store_that_is_damaged_is_told_with_what_is_known_nevertheless(runn
     running.store.close = lambda: None  # type: ignore[method-assign]
 
 
-def test_18_a_store_of_a_newer_jim_is_told(running: Ground, person: Person) -> None:
+def test_a_store_of_a_newer_jim_is_told(running: Ground, person: Person) -> None:
     with closing(sqlite3.connect(file_of(running.site.state), isolation_level=None)) as db:
         db.execute("PRAGMA user_version = 1000")
     answer = person.get("/jobs")

@@ -70,13 +70,13 @@ def test_a_person_is_let_in_by_the_token_and_reads(ground: Ground, served: Servi
     assert reader.get("/jobs/1", "HEAD").content == b""  # type: ignore[attr-defined]
 
 
-def test_36_another_uid_is_refused_on_a_real_connection(served: Serving, reader: Reader) -> None:
+def test_another_uid_is_refused_on_a_real_connection(served: Serving, reader: Reader) -> None:
     assert reader.get("/jobs").status == 200
     served.access.uid = os.getuid() + 1
     assert reader.get("/jobs").status == 403
 
 
-def test_36_the_kernel_is_asked_once_for_a_connection_and_anew_for_the_next(served: Serving, reader: Reader) -> None:
+def test_the_kernel_is_asked_once_for_a_connection_and_anew_for_the_next(served: Serving, reader: Reader) -> None:
     asked, ask = [], served.access.peer
     served.access.peer = lambda *ends: asked.append(ends) or ask(*ends)  # type: ignore[func-returns-value]
     assert [reader.get("/jobs").status for _ in range(3)] == [200] * 3
@@ -96,7 +96,7 @@ def _is_closed(port: int) -> bool:
         return True
 
 
-def test_36_a_connection_of_another_account_is_closed_at_once(served: Serving, reader: Reader) -> None:
+def test_a_connection_of_another_account_is_closed_at_once(served: Serving, reader: Reader) -> None:
     """It could otherwise take the places and threads of the pages."""
     own, ask = os.getuid(), served.access.peer
     for owner in (own + 1, None):
@@ -107,7 +107,7 @@ def test_36_a_connection_of_another_account_is_closed_at_once(served: Serving, r
     assert len(served.server.active_channels) == 1
 
 
-def test_36_the_account_itself_has_a_bounded_number_of_connections(
+def test_the_account_itself_has_a_bounded_number_of_connections(
     served: Serving, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "MOST_OWN", 4)
@@ -129,7 +129,7 @@ def test_36_the_account_itself_has_a_bounded_number_of_connections(
         each.connection.close()
 
 
-def test_25_a_poll_without_news_keeps_its_connection(ground: Ground, served: Serving, reader: Reader) -> None:
+def test_a_poll_without_news_keeps_its_connection(ground: Ground, served: Serving, reader: Reader) -> None:
     ground.add(1, 3, 60)
     tag = reader.get("/jobs/1").headers["ETag"]
     asked: list[object] = []
@@ -142,7 +142,7 @@ def test_25_a_poll_without_news_keeps_its_connection(ground: Ground, served: Ser
     assert (answer.status, answer.headers["Connection"]) == (304, "close"), "who asks for that gets it"
 
 
-def test_90_more_than_1024_open_descriptors_are_no_fault(ground: Ground, served: Serving, reader: Reader) -> None:
+def test_more_than_1024_open_descriptors_are_no_fault(ground: Ground, served: Serving, reader: Reader) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
     opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
@@ -160,7 +160,7 @@ def test_90_more_than_1024_open_descriptors_are_no_fault(ground: Ground, served:
     assert reader.get("/jobs").status == 200
 
 
-def test_87_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:
+def test_a_restart_on_the_same_port_logs_nobody_out_and_two_do_not_disturb(ground: Ground, reader: Reader) -> None:
     other = serve(ground.site)
     try:
         assert other.access.cookie != reader.cookie.partition("=")[0]
@@ -194,14 +194,14 @@ def test_a_large_file_is_sent_by_and_by(ground: Ground, reader: Reader) -> None:
         (b"GET /jobs HTTP/1.1\r\n\r\n", b"421"),
     ],
 )
-def test_43_odd_requests_get_an_error(served: Serving, sent: bytes, status: bytes) -> None:
+def test_odd_requests_get_an_error(served: Serving, sent: bytes, status: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
         connection.sendall(sent)
         answer = connection.recv(4096)
     assert answer.split(b" ")[1].startswith(status), answer[:200]
 
 
-def test_43_a_request_that_does_not_come_in_time_is_closed(
+def test_a_request_that_does_not_come_in_time_is_closed(
     served: Serving, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "SEND_SECONDS", 0.3)

@@ -13,7 +13,7 @@ from tests.unit.pages.browser import Person
 from tests.unit.pages.grounds import Ground
 
 
-def test_39_a_bearer_token_is_good_until_it_ends_or_is_revoked(told: Ground) -> None:
+def test_a_bearer_token_is_good_until_it_ends_or_is_revoked(told: Ground) -> None:
     person = Person(told, logged_in=False)
     now = [1000.0]
     person.pages.tokens = Tokens(told.site.state, lambda: now[0])

@@ -30,7 +30,7 @@ def health(page: Page) -> str:
     return page.text.partition("Find ")[2].partition(" Grid job ")[0]
 
 
-def test_11_a_keeper_that_is_gone_is_told_on_every_page(running: Ground, person: Person) -> None:
+def test_a_keeper_that_is_gone_is_told_on_every_page(running: Ground, person: Person) -> None:
     running.leave(1, 1, 1, "stdout", b"hello")
     running.store.set_local_job(1, 0, state=State.RUNNING, reason="said by nobody")
     paths = ("/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs?failed=yes", "/jobs/1/0/log/stdout", "/hosts", "/hosts/wn1")
@@ -83,7 +83,7 @@ def test_a_keeper_at_rest_with_nothing_to_do_is_no_trouble(ground: Ground, perso
     assert person.get("/healthz").text == "ok\n"
 
 
-def test_13_a_silent_batch_system_is_told_with_its_last_words(running: Ground, person: Person) -> None:
+def test_a_silent_batch_system_is_told_with_its_last_words(running: Ground, person: Person) -> None:
     running.store.set_fact("seen", text(running.now - 600))
     running.site.summary.write_text(json.dumps({"trouble": "sinfo: <b>timed out</b>", "failures": 7}))
     page = person.page("/jobs/1")
@@ -95,7 +95,7 @@ def test_13_a_silent_batch_system_is_told_with_its_last_words(running: Ground, p
     assert person.get("/jobs").headers["JIM-Batch-Seen"] == running.store.fact("seen")
 
 
-def test_15_a_clock_that_was_set_back_makes_no_age_negative_and_nothing_fresh(running: Ground, person: Person) -> None:
+def test_a_clock_that_was_set_back_makes_no_age_negative_and_nothing_fresh(running: Ground, person: Person) -> None:
     running.store.set_fact("seen", text(running.now + 3600))
     for path in ("/jobs", "/jobs/1", "/jobs/1/0", "/"):
         assert not re.search(r"-\d[\d.]* (s|min|h|d)\b", person.page(path).text), path  # a browser draws the others
@@ -105,7 +105,7 @@ def test_15_a_clock_that_was_set_back_makes_no_age_negative_and_nothing_fresh(ru
     assert "out of date" in person.page("/jobs/1").text
 
 
-def test_16_the_numbers_are_the_same_wherever_they_are_told(running: Ground, person: Person) -> None:
+def test_the_numbers_are_the_same_wherever_they_are_told(running: Ground, person: Person) -> None:
     running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
     counts = {"failed": 1, "running": 1, "submitted": 1, "waiting": 1}
     assert person.json("/jobs/1.json")["counts"] == counts
@@ -120,9 +120,7 @@ def test_16_the_numbers_are_the_same_wherever_they_are_told(running: Ground, per
     assert document.count("<jim:local_job ") == 4
 
 
-def test_16_json_is_what_the_command_line_prints(
-    running: Ground, person: Person, capsys: pytest.CaptureFixture
-) -> None:  # type: ignore[type-arg]
+def test_json_is_what_the_command_line_prints(running: Ground, person: Person, capsys: pytest.CaptureFixture) -> None:  # type: ignore[type-arg]
     from jim import cli
 
     def printed(*words: str) -> object:
@@ -142,7 +140,7 @@ def test_16_json_is_what_the_command_line_prints(
     assert without_ages(person.json("/jobs.json")["jobs"]) == printed("status")
 
 
-def test_17_a_page_shows_one_moment_while_local_jobs_change(running: Ground, person: Person) -> None:
+def test_a_page_shows_one_moment_while_local_jobs_change(running: Ground, person: Person) -> None:
     """What is written in the middle of a page's making is not on it."""
     asked = person.pages.open
 
@@ -167,7 +165,7 @@ def test_17_a_page_shows_one_moment_while_local_jobs_change(running: Ground, per
     assert [row[1].strip() for row in person.page("/jobs/1").rows if row and row[0].strip() == "1.3"] == ["failed"]
 
 
-def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(running: Ground, person: Person) -> None:
+def test_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(running: Ground, person: Person) -> None:
     """A keeper changes all, again and again; the test goes on until it has seen both states."""
     size, end = 600, threading.Event()
     running.add(2, size, 60)
@@ -203,7 +201,7 @@ def test_17_the_sum_of_all_states_is_the_size_while_all_local_jobs_change(runnin
         mover.join()
 
 
-def test_18_a_state_directory_without_a_store_is_empty(ground: Ground, person: Person) -> None:
+def test_a_state_directory_without_a_store_is_empty(ground: Ground, person: Person) -> None:
     ground.store.close()
     for path in ground.site.state.glob("status.db*"):
         path.unlink()
@@ -212,7 +210,7 @@ def test_18_a_state_directory_without_a_store_is_empty(ground: Ground, person: P
     ground.store.close = lambda: None  # type: ignore[method-assign]
 
 
-def test_19_with_the_work_directory_away_pages_answer(running: Ground, person: Person) -> None:
+def test_with_the_work_directory_away_pages_answer(running: Ground, person: Person) -> None:
     running.leave(1, 1, 1, "stdout", b"hello")
     assert "hello" in person.page("/jobs/1/0/log/stdout").text
     shutil.rmtree(running.site.work)
@@ -241,7 +239,7 @@ def hung(running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.mark.parametrize("path", ["/", "/jobs", "/jobs/1", "/jobs/1/0", "/jobs/1/0.json", "/jobs/1/explain.json"])
-def test_19_a_file_server_that_hangs_holds_up_no_page(hung: threading.Event, person: Person, path: str) -> None:
+def test_a_file_server_that_hangs_holds_up_no_page(hung: threading.Event, person: Person, path: str) -> None:
     answer = person.get(path)
     assert answer.status_code == 200
     if path == "/jobs/1/0":
@@ -249,7 +247,7 @@ def test_19_a_file_server_that_hangs_holds_up_no_page(hung: threading.Event, per
 
 
 @pytest.mark.parametrize("path", ["/jobs/1/0/log/stdout", "/jobs/1/result", "/jobs/1/result/tar"])
-def test_19_what_lies_on_a_server_that_hangs_is_told_to_be_out_of_reach(
+def test_what_lies_on_a_server_that_hangs_is_told_to_be_out_of_reach(
     hung: threading.Event, person: Person, path: str
 ) -> None:
     answer = person.get(path)
@@ -257,7 +255,7 @@ def test_19_what_lies_on_a_server_that_hangs_is_told_to_be_out_of_reach(
     assert "cannot be read just now: the file server does not answer" in Page(answer.text).text
 
 
-def test_19_a_download_ends_when_the_server_hangs(
+def test_a_download_ends_when_the_server_hangs(
     running: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running.collect(1, {"1.0/z": bytes(200_000)})
@@ -298,7 +296,7 @@ def trace() -> Iterator[list[str]]:
     seen.clear()
 
 
-def test_82_no_route_writes_anything_and_the_store_is_opened_to_read(
+def test_no_route_writes_anything_and_the_store_is_opened_to_read(
     running: Ground, person: Person, trace: list[str]
 ) -> None:
     running.leave(1, 1, 1, "stdout", b"hello")
@@ -316,7 +314,7 @@ def test_82_no_route_writes_anything_and_the_store_is_opened_to_read(
     assert {*seen} - unnamed == {place}
 
 
-def test_82_without_a_keeper_the_counts_are_those_of_the_last_one(running: Ground, person: Person) -> None:
+def test_without_a_keeper_the_counts_are_those_of_the_last_one(running: Ground, person: Person) -> None:
     running.change(1, [1], State.SUBMITTED, State.FAILED, Witness.QUEUE)
     running.store.close()  # as a keeper does that ends; the file beside the store goes with it
     assert not file_of(running.site.state).with_name("status.db-wal").exists()

@@ -192,7 +192,7 @@ def test_grid_jobs_that_were_removed_long_ago_are_forgotten_once_their_files_are
         ("on_host", "INSERT INTO on_host VALUES (1, 'nowhere', 'failed', 1, '')"),
     ],
 )
-def test_80_a_wrong_row_is_found_and_put_right(store, table, harm):
+def test_a_wrong_row_is_found_and_put_right(store, table, harm):
     add(store, 1, 5)
     send(store, 1, 5)
     store.set_attempt(1, 1, 1, host="a", started=store.clock.utc(), verdict="failed")
@@ -207,7 +207,7 @@ def test_80_a_wrong_row_is_found_and_put_right(store, table, harm):
     assert [(each.done, each.total) for each in store.publications.phases(1)] == [(5, 9)]
 
 
-def test_80_each_derived_table_is_checked(store):
+def test_each_derived_table_is_checked(store):
     assert {*store.derived.wrong()} == {*DERIVED}
 
 

@@ -51,7 +51,7 @@ GRIDS, TURNS = 1000, 10_000
 
 
 @pytest.mark.torture
-def test_83_a_follower_that_is_killed_at_random_misses_no_line_and_sees_none_twice(tmp_path: Path) -> None:
+def test_a_follower_that_is_killed_at_random_misses_no_line_and_sees_none_twice(tmp_path: Path) -> None:
     file, seen, end = (tmp_path / name for name in ("status.db", "seen", "end"))
     seen.touch()
     chance, environment = random.Random(83), {**os.environ, "PYTHONPATH": str(ROOT)}

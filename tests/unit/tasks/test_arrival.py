@@ -73,7 +73,7 @@ class Arrival:
         self.ground.until_state(TaskState.FINISHED, seconds=seconds)
 
 
-def test_11_a_file_that_is_renamed_away_and_back_is_one_item(ground):
+def test_a_file_that_is_renamed_away_and_back_is_one_item(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw")
     there.wait(10)
@@ -84,7 +84,7 @@ def test_11_a_file_that_is_renamed_away_and_back_is_one_item(ground):
     assert ground.done() == {path: 1}
 
 
-def test_12_a_file_that_grows_is_taken_once_with_its_last_size(ground):
+def test_a_file_that_grows_is_taken_once_with_its_last_size(ground):
     there = Arrival(ground)
     for n in range(60):
         path = there.drop("run1_a.raw", "x" * (n + 1))
@@ -99,7 +99,7 @@ def test_12_a_file_that_grows_is_taken_once_with_its_last_size(ground):
     assert ground.done() == {path: 1}
 
 
-def test_12_a_file_comes_to_rest_though_its_keeper_is_killed_all_the_time(ground):
+def test_a_file_comes_to_rest_though_its_keeper_is_killed_all_the_time(ground):
     there = Arrival(ground)
     path = there.drop("run1_a.raw")
     for _ in range(4):
@@ -120,7 +120,7 @@ def test_12_a_file_comes_to_rest_though_its_keeper_is_killed_all_the_time(ground
     assert there.states()["run1_b.raw"] == "gone"
 
 
-def test_12_a_file_comes_to_rest_anew_after_a_reboot(ground):
+def test_a_file_comes_to_rest_anew_after_a_reboot(ground):
     there = Arrival(ground)
     there.drop("run1_a.raw")
     there.wait(50)
@@ -149,7 +149,7 @@ def test_what_looks_have_noted_may_be_spoilt(ground, spoilt):
     assert there.states() == {"run1_a.raw": "acquired"}
 
 
-def test_17_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
+def test_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
     there = Arrival(ground, stable=0)
     there.drop("run1_a.raw")
     there.wait(10)
@@ -161,7 +161,7 @@ def test_17_an_end_that_is_seen_once_by_each_keeper_closes_its_run(ground):
     assert group.closed
 
 
-def test_13_a_file_that_is_renamed_into_place_is_taken_at_once(ground):
+def test_a_file_that_is_renamed_into_place_is_taken_at_once(ground):
     there = Arrival(ground, stable=0)
     for name in ("run1_a.tmp", "run1_b.raw.part", ".run1_c.raw", "other.dat"):
         there.drop(name)
@@ -172,7 +172,7 @@ def test_13_a_file_that_is_renamed_into_place_is_taken_at_once(ground):
     assert there.states() == {"run1_a.raw": "acquired"}
 
 
-def test_14_an_empty_file_waits_until_it_is_filled(ground):
+def test_an_empty_file_waits_until_it_is_filled(ground):
     there = Arrival(ground)
     there.drop("run1_a.raw", "")
     there.drop("run1_b.raw", "")
@@ -188,7 +188,7 @@ def test_14_an_empty_file_waits_until_it_is_filled(ground):
 
 
 @pytest.mark.parametrize("what", [{"group": "1"}, {}])
-def test_14_a_file_that_is_empty_when_a_person_closes_its_group_is_left_out(ground, what):
+def test_a_file_that_is_empty_when_a_person_closes_its_group_is_left_out(ground, what):
     there = Arrival(ground, stable=0, size=10)
     path = there.drop("run1_a.raw")
     for name in ("run1_b.raw", "run2_c.raw"):
@@ -202,7 +202,7 @@ def test_14_a_file_that_is_empty_when_a_person_closes_its_group_is_left_out(grou
     assert ground.done() == {path: 1}
 
 
-def test_14_a_file_that_is_empty_when_its_group_closes_is_taken_if_that_is_opened_again(ground):
+def test_a_file_that_is_empty_when_its_group_closes_is_taken_if_that_is_opened_again(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw", "")
     end = Path(there.drop("END.1"))
@@ -220,7 +220,7 @@ def test_14_a_file_that_is_empty_when_its_group_closes_is_taken_if_that_is_opene
 
 
 @pytest.mark.parametrize("how", sampled(["another", "away"]))
-def test_15_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
+def test_a_directory_that_cannot_be_listed_proves_nothing(ground, how):
     there = Arrival(ground, stable=0, more="at_once = 0")
     path = there.drop("run1_a.raw")
     there.wait(10)
@@ -257,7 +257,7 @@ def device_of(there):
     return f"{told.st_dev}:{told.st_ino}"
 
 
-def test_15_a_file_system_that_is_mounted_again_may_have_another_device_number(ground):
+def test_a_file_system_that_is_mounted_again_may_have_another_device_number(ground):
     there = Arrival(ground, stable=0)
     first = there.drop("run1_a.raw")
     there.wait(10)
@@ -271,7 +271,7 @@ def test_15_a_file_system_that_is_mounted_again_may_have_another_device_number(g
 
 
 @pytest.mark.torture
-def test_15_an_empty_directory_on_another_device_may_be_a_mount_point(ground):
+def test_an_empty_directory_on_another_device_may_be_a_mount_point(ground):
     there = Arrival(ground, stable=0, more="at_once = 0")
     path = there.drop("run1_a.raw")
     there.wait(10)
@@ -293,7 +293,7 @@ def another(there):
     there.place.mkdir()
 
 
-def test_15_reopen_accepts_another_directory_once_that_was_told(ground):
+def test_reopen_accepts_another_directory_once_that_was_told(ground):
     there = Arrival(ground, stable=0)
     first = there.drop("run1_a.raw")
     there.wait(10)
@@ -315,7 +315,7 @@ def test_15_reopen_accepts_another_directory_once_that_was_told(ground):
     assert ground.done() == {first: 1, second: 1}
 
 
-def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
+def test_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
     there = Arrival(ground, stable=0, size=10)
     names = [there.drop(f"run1_{n:02}.raw") for n in range(12)]
     there.wait(20)
@@ -329,7 +329,7 @@ def test_16_twelve_files_wait_to_be_ten_until_somebody_says_flush(ground):
     assert ground.done() == dict.fromkeys(names, 1)
 
 
-def test_17_an_end_closes_its_run_and_what_comes_after_is_late(ground):
+def test_an_end_closes_its_run_and_what_comes_after_is_late(ground):
     there = Arrival(ground, stable=0, size=10)
     one = [there.drop(f"run1_{n}.raw") for n in range(3)]
     two = [there.drop(f"run2_{n}.raw") for n in range(3)]
@@ -351,7 +351,7 @@ def test_17_an_end_closes_its_run_and_what_comes_after_is_late(ground):
 
 
 @pytest.mark.parametrize("how", ["paused", "without a keeper"])
-def test_67_a_file_that_changes_while_nobody_looks_is_never_sent_with_its_old_size(ground, how):
+def test_a_file_that_changes_while_nobody_looks_is_never_sent_with_its_old_size(ground, how):
     there = Arrival(ground, stable=30, more="at_once = 1")
     names = [there.drop(f"run1_{n}.raw") for n in range(2)]
     there.wait(60)
@@ -378,7 +378,7 @@ def test_67_a_file_that_changes_while_nobody_looks_is_never_sent_with_its_old_si
     assert there.note("run1_1.raw") == ""
 
 
-def test_67_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground):
+def test_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground):
     there = Arrival(ground, stable=30)
     one, end = there.drop("run1_a.raw"), there.drop("END.1")
     there.wait(60)
@@ -400,7 +400,7 @@ def test_67_a_late_file_that_has_changed_is_never_sent_with_its_old_size(ground)
     assert {there.note(Path(each).name) for each in late} == {""}
 
 
-def test_67_a_late_file_that_was_removed_is_gone(ground):
+def test_a_late_file_that_was_removed_is_gone(ground):
     there = Arrival(ground, stable=0)
     one = there.drop("run1_a.raw")
     there.drop("END.1")
@@ -417,7 +417,7 @@ def test_67_a_late_file_that_was_removed_is_gone(ground):
     assert ground.done() == {one: 1}
 
 
-def test_18_a_file_that_is_removed(ground):
+def test_a_file_that_is_removed(ground):
     there = Arrival(ground, stable=0, size=2, more="at_once = 1")
     names = {n: there.drop(f"run1_{n}.raw") for n in "abcdefg"}
     ground.until(lambda: ground.batch.tasks)
@@ -440,7 +440,7 @@ def test_18_a_file_that_is_removed(ground):
     assert ground.counts("items") == {"completed": 5, "gone": 2}
 
 
-def test_17_what_happens_to_files_after_their_source_was_closed(ground):
+def test_what_happens_to_files_after_their_source_was_closed(ground):
     there = Arrival(ground, stable=0, more="at_once = 1")
     names = {n: there.drop(f"run1_{n}.raw") for n in "abcd"}
     there.drop("END.all")
@@ -468,7 +468,7 @@ def test_17_what_happens_to_files_after_their_source_was_closed(ground):
     assert ground.store.pools.item_named(1, names["c"]).size == len("longer than before")
 
 
-def test_17_a_file_that_comes_while_a_person_opens_its_source_again_is_in_time(ground):
+def test_a_file_that_comes_while_a_person_opens_its_source_again_is_in_time(ground):
     there = Arrival(ground, stable=0, more="at_once = 1")
     names = [there.drop("run1_a.raw"), there.drop("run1_b.raw")]
     there.drop("END.all")
@@ -482,7 +482,7 @@ def test_17_a_file_that_comes_while_a_person_opens_its_source_again_is_in_time(g
     assert ground.done() == dict.fromkeys(names, 1)
 
 
-def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
+def test_a_run_stays_open_while_a_file_of_it_grows(ground):
     there = Arrival(ground, size=10)
     path = there.drop("run1_a.raw", "1")
     there.drop("END.1")
@@ -499,7 +499,7 @@ def test_66_a_run_stays_open_while_a_file_of_it_grows(ground):
     assert ground.done() == {path: 1}
 
 
-def test_66_it_is_told_which_file_holds_a_group_open_whose_end_was_seen(ground):
+def test_it_is_told_which_file_holds_a_group_open_whose_end_was_seen(ground):
     there = Arrival(ground, size=100)
     paths = [there.drop(f"run{run}_{n}.raw") for run in (0, 1, 2) for n in range(3)]
     there.drop("END.1")
@@ -531,7 +531,7 @@ def test_66_it_is_told_which_file_holds_a_group_open_whose_end_was_seen(ground):
     assert told()[0].startswith(f"the end of the source was seen, but file {there.place}/run0_late.raw is not taken")
 
 
-def test_67_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
+def test_a_file_that_has_changed_before_it_is_sent_has_its_new_size(ground):
     there = Arrival(ground, more="at_once = 0")
     path = there.drop("run1_a.raw", "old")
     there.wait(80)
@@ -567,7 +567,7 @@ def mended(ground, content):
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_67_a_mended_file_that_is_recovered_is_worked_on_once_it_is_at_rest(ground, killed):
+def test_a_mended_file_that_is_recovered_is_worked_on_once_it_is_at_rest(ground, killed):
     there, good, bad = mended(ground, "longer than before")
     assert there.states()["run1_b.raw"] == "gone", "it has to rest first"
     assert ground.task().state is TaskState.RUNNING
@@ -582,20 +582,20 @@ def test_67_a_mended_file_that_is_recovered_is_worked_on_once_it_is_at_rest(grou
     assert (ground.task().outcome, ground.done()) == ("completed", {good: 1, bad: 1})
 
 
-def test_67_a_recovered_file_that_goes_away_is_waited_for_no_more(ground):
+def test_a_recovered_file_that_goes_away_is_waited_for_no_more(ground):
     there, _, bad = mended(ground, "longer than before")
     Path(bad).unlink()
     there.wait(120)
     assert (there.states()["run1_b.raw"], ground.task().state) == ("gone", TaskState.FINISHED)
 
 
-def test_67_a_recovered_file_that_is_empty_is_left_out(ground):
+def test_a_recovered_file_that_is_empty_is_left_out(ground):
     there, *_ = mended(ground, "")
     there.wait(60)
     assert (there.states()["run1_b.raw"], ground.task().state) == ("left out", TaskState.FINISHED)
 
 
-def test_67_a_file_of_a_closed_group_that_has_changed_before_it_was_sent_is_late_once_it_is_at_rest(ground):
+def test_a_file_of_a_closed_group_that_has_changed_before_it_was_sent_is_late_once_it_is_at_rest(ground):
     there = Arrival(ground, stable=30, more="at_once = 0")
     there.drop("run1_a.raw")
     there.drop("END.all")
@@ -609,7 +609,7 @@ def test_67_a_file_of_a_closed_group_that_has_changed_before_it_was_sent_is_late
 
 
 @pytest.mark.parametrize("content", ["old", "longer than before"])
-def test_67_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable(ground, content):
+def test_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable(ground, content):
     there = Arrival(ground, more="at_once = 0")
     path = there.drop("run1_a.raw", "old")
     there.wait(80)
@@ -629,7 +629,7 @@ def test_67_a_file_that_is_removed_and_back_before_it_is_sent_waits_to_be_stable
     assert sent == [(path,)], "never the piece with the old size"
 
 
-def test_67_a_file_that_has_changed_after_it_was_done_is_stale(ground):
+def test_a_file_that_has_changed_after_it_was_done_is_stale(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw", "old")
     ground.until(lambda: ground.batch.tasks)
@@ -643,7 +643,7 @@ def test_67_a_file_that_has_changed_after_it_was_done_is_stale(ground):
     assert ground.done() == {path: 1}
 
 
-def test_67_what_is_recovered_of_a_file_that_has_changed_is_no_longer_stale(ground):
+def test_what_is_recovered_of_a_file_that_has_changed_is_no_longer_stale(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw", "old")
     ground.until(lambda: ground.batch.tasks)
@@ -728,7 +728,7 @@ def test_a_file_that_has_not_come_to_rest_when_a_person_closes_the_pool_is_told_
     ground.until(lambda: ground.done() == {first: 1, path: 1} or ground.work(), seconds=10.0)
 
 
-def test_14_a_file_that_is_empty_again_at_the_next_closing_is_left_out_again(ground):
+def test_a_file_that_is_empty_again_at_the_next_closing_is_left_out_again(ground):
     there = Arrival(ground, stable=0)
     one = there.drop("run1_a.raw")
     there.drop("run1_empty.raw", "")
@@ -781,7 +781,7 @@ def test_a_test_of_an_empty_directory_has_nothing_to_test(ground):
     assert any("no source has an item" in line for line in ground.journal())
 
 
-def test_11_what_another_source_brings_is_not_missing_in_a_directory(ground, tmp_path):
+def test_what_another_source_brings_is_not_missing_in_a_directory(ground, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}1.raw").write_text("x")
@@ -809,7 +809,7 @@ def test_11_what_another_source_brings_is_not_missing_in_a_directory(ground, tmp
     assert ground.counts("items") == {"available": 5, "gone": 1}
 
 
-def test_18_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
+def test_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw")
     ground.until(lambda: ground.batch.tasks)
@@ -827,7 +827,7 @@ def test_18_a_file_that_is_back_as_it_was_is_no_longer_noted_as_removed(ground):
     assert ground.done() == {path: 1}
 
 
-def test_18_a_file_that_was_named_before_it_came_to_rest_is_not_stale(ground):
+def test_a_file_that_was_named_before_it_came_to_rest_is_not_stale(ground):
     there = Arrival(ground, stable=60)
     path = str(there.place / "run1_a.raw")
     ground.ask("add", items=[path])
@@ -842,7 +842,7 @@ def test_18_a_file_that_was_named_before_it_came_to_rest_is_not_stale(ground):
     assert ground.done() == {path: 1}
 
 
-def test_18_what_is_noted_of_a_file_that_is_cleaned_up_lets_the_directory_rest(ground, monkeypatch):
+def test_what_is_noted_of_a_file_that_is_cleaned_up_lets_the_directory_rest(ground, monkeypatch):
     from jim.tasks.sources import directory
 
     there = Arrival(ground, stable=0)
@@ -858,7 +858,7 @@ def test_18_what_is_noted_of_a_file_that_is_cleaned_up_lets_the_directory_rest(g
     assert listed == []
 
 
-def test_15_a_file_whose_name_cannot_be_printed_is_told(ground):
+def test_a_file_whose_name_cannot_be_printed_is_told(ground):
     there = Arrival(ground, stable=0)
     there.drop("run1_a\n.raw")
     there.wait(20)
@@ -873,7 +873,7 @@ def test_15_a_file_whose_name_cannot_be_printed_is_told(ground):
     assert ground.done() == {}
 
 
-def test_15_links_that_lead_nowhere_keep_no_other_file_from_being_taken(ground):
+def test_links_that_lead_nowhere_keep_no_other_file_from_being_taken(ground):
     there = Arrival(ground, stable=0)
     path = there.drop("run1_a.raw")
     for name, target in (("b", "/nowhere"), ("c", "run1_c.raw"), ("d", f"{path}/x")):

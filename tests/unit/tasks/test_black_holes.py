@@ -63,7 +63,7 @@ def allowances(ground):
 
 
 @pytest.mark.parametrize("can_avoid", sampled([False, True]))
-def test_38_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid):
+def test_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid):
     ground.batch.can_avoid = can_avoid
     names = start(ground, 60)
     on = TaskFarm(ground, [Node("hole0", 2.0, code=3), *(Node(f"wn{n}", 40.0) for n in range(9))])
@@ -82,7 +82,7 @@ def test_38_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid
     assert (throttle.bad, throttle.allowance) == (0, 40), allowances(ground)
 
 
-def test_39_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
+def test_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
     start(ground, 60)
     on = TaskFarm(ground, [Node(f"wn{n}", 2.0, code=3) for n in range(10)])
     for _ in range(120):
@@ -94,7 +94,7 @@ def test_39_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
 
 
 @pytest.mark.torture
-def test_40_the_only_host_is_never_avoided(ground):
+def test_the_only_host_is_never_avoided(ground):
     names = start(ground, 30)
     on = TaskFarm(ground, [Node("only", 2.0, code=3)])
     for _ in range(60):
@@ -107,7 +107,7 @@ def test_40_the_only_host_is_never_avoided(ground):
 
 
 @pytest.mark.torture
-def test_41_a_wrapper_that_leaves_is_fenced_and_counts_against_nothing(ground):
+def test_a_wrapper_that_leaves_is_fenced_and_counts_against_nothing(ground):
     ground.batch.can_avoid = False
     names = start(ground, 30)
     on = TaskFarm(ground, [Node("hole0", 2.0, code=3), *(Node(f"wn{n}", 40.0) for n in range(3))])

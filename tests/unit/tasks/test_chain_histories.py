@@ -166,22 +166,22 @@ def play(ground: Chain, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_61_each_event_is_merged_once_whatever_happens(ground, seed):
+def test_each_event_is_merged_once_whatever_happens(ground, seed):
     play(ground, seed)
 
 
 @pytest.mark.parametrize("seed", [109])  # what brings such files is recovered while they are waited for
-def test_61_each_event_of_parts_of_files_is_merged_once_whatever_happens(masks, seed):
+def test_each_event_of_parts_of_files_is_merged_once_whatever_happens(masks, seed):
     play(masks, seed)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_61_each_event_of_parts_of_files_is_merged_once_in_many_histories(masks, seed):
+def test_each_event_of_parts_of_files_is_merged_once_in_many_histories(masks, seed):
     play(masks, seed)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(1, 21))
-def test_61_each_event_is_merged_once_in_many_histories(ground, seed):
+def test_each_event_is_merged_once_in_many_histories(ground, seed):
     play(ground, seed)

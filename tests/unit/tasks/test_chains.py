@@ -38,7 +38,7 @@ def test_a_chain_of_three_tasks_does_each_event_once(ground, promises, store):
     assert ground.counts("items", "reco") == {"completed": 20}
 
 
-def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files_are_there(ground):
+def test_pieces_of_promises_are_planned_at_once_and_released_when_their_files_are_there(ground):
     ground.chain()
     ground.until(lambda: ground.counts("pieces", "merge") and len(ground.batch.tasks) == 20)
     assert ground.counts("pieces", "reco") == {"waiting": 4}
@@ -55,7 +55,7 @@ def test_23_pieces_of_promises_are_planned_at_once_and_released_when_their_files
     assert [ground.words(key)[2].count(",") for key in ground.batch.tasks if ground.words(key)[1] == "reco"] == [4]
 
 
-def test_23_few_pieces_are_released_a_minute_after_the_last_wave_and_none_before_its_last_file_is_there(ground):
+def test_few_pieces_are_released_a_minute_after_the_last_wave_and_none_before_its_last_file_is_there(ground):
     text = ground.text()
     head, reco, tail = text.partition('[[task]]\nname = "reco"')
     ground.start(head + reco + tail.replace("every_seconds = 0", "every_seconds = 60", 1), "gen", "reco", "merge")
@@ -93,7 +93,7 @@ def test_23_few_pieces_are_released_a_minute_after_the_last_wave_and_none_before
 ONE = "4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865"
 
 
-def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_retry(ground):
+def test_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_retry(ground):
     ground.chain(events=20)
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ground.begin()
@@ -118,7 +118,7 @@ def test_24_a_piece_waits_for_a_broken_promise_until_it_is_fulfilled_after_a_ret
     assert ground.counts("output all", "merge") == {"stored": 1}
 
 
-def test_25_a_waiting_piece_waits_for_the_three_that_replace_the_failed_one(ground):
+def test_a_waiting_piece_waits_for_the_three_that_replace_the_failed_one(ground):
     ground.chain(events=24, each=3, files=4)
     ground.until(lambda: len(ground.batch.tasks) == 8)
     ground.begin()
@@ -138,7 +138,7 @@ def test_25_a_waiting_piece_waits_for_the_three_that_replace_the_failed_one(grou
     assert ground.task("merge").outcome == "completed"
 
 
-def test_27_with_fail_the_piece_fails_and_can_be_recovered(ground):
+def test_with_fail_the_piece_fails_and_can_be_recovered(ground):
     ground.chain(events=20, broken="fail")
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ground.begin()
@@ -153,7 +153,7 @@ def test_27_with_fail_the_piece_fails_and_can_be_recovered(ground):
     assert ground.merged() == list(range(1, 21))
 
 
-def test_28_promises_of_a_cancelled_task_fail_the_pieces_that_wait(ground):
+def test_promises_of_a_cancelled_task_fail_the_pieces_that_wait(ground):
     ground.chain(events=20)
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ground.begin()
@@ -183,7 +183,7 @@ def _one_of_ten_is_there(ground):
 
 
 @pytest.mark.parametrize("verb", ["retry", "recover"])
-def test_28_what_waits_anew_for_a_removed_task_fails_again(ground, verb):
+def test_what_waits_anew_for_a_removed_task_fails_again(ground, verb):
     _one_of_ten_is_there(ground)
     ground.ask("remove", "gen")
     ground.ask(verb, "reco")
@@ -198,7 +198,7 @@ def test_28_what_waits_anew_for_a_removed_task_fails_again(ground, verb):
     ground.until(lambda: ground.task("reco").state is TaskState.FINISHED)
 
 
-def test_28_what_is_left_of_a_piece_can_be_done_once_the_rest_is_given_up(ground):
+def test_what_is_left_of_a_piece_can_be_done_once_the_rest_is_given_up(ground):
     _one_of_ten_is_there(ground)
     ground.ask("drop", "reco", items=[f"gen/{n}" for n in range(1, 10)], reason="gen was cancelled")
     ground.ask("recover", "reco")
@@ -208,7 +208,7 @@ def test_28_what_is_left_of_a_piece_can_be_done_once_the_rest_is_given_up(ground
     assert ground.merged() == [1, 2]
 
 
-def test_27_a_piece_that_lacked_a_promise_waits_for_it_again_after_a_retry(ground):
+def test_a_piece_that_lacked_a_promise_waits_for_it_again_after_a_retry(ground):
     ground.chain(events=20, broken="fail")
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ground.begin()
@@ -222,7 +222,7 @@ def test_27_a_piece_that_lacked_a_promise_waits_for_it_again_after_a_retry(groun
     assert ground.merged() == list(range(1, 21))
 
 
-def test_28_a_file_that_a_cancelled_task_could_not_store_fails_the_pieces_that_wait_for_it(ground):
+def test_a_file_that_a_cancelled_task_could_not_store_fails_the_pieces_that_wait_for_it(ground):
     (ground.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
     ground.chain(events=20, files=5)
     ground.until(lambda: ground.work() or ground.counts("output gen", "gen") == {"stored": 9, "verified": 1}, 5.0)
@@ -235,7 +235,7 @@ def test_28_a_file_that_a_cancelled_task_could_not_store_fails_the_pieces_that_w
     assert ground.counts("output gen", "gen") == {"stored": 9, "broken": 1}
 
 
-def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
+def test_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
     text = ground.text(events=10, each=2, files=5, promises=True)
     text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)
     real = ground.brings
@@ -247,7 +247,7 @@ def test_31_no_file_of_any_number_fulfils_a_promise_by_nothing(ground):
     assert ground.task("merge").outcome == "completed"
 
 
-def test_31_no_file_for_a_piece_that_has_failed_for_want_of_another_one_is_not_in_its_way(ground):
+def test_no_file_for_a_piece_that_has_failed_for_want_of_another_one_is_not_in_its_way(ground):
     text = ground.text(events=10, each=2, files=5, broken="fail")
     text = text.replace('files = "gen.dat",', 'files = "gen.dat", each = "any",', 1)
     real = ground.brings
@@ -269,7 +269,7 @@ def test_31_no_file_for_a_piece_that_has_failed_for_want_of_another_one_is_not_i
     assert ground.merged() == [1, 2, *range(5, 11)]
 
 
-def test_33_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
+def test_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
     ground.chain(events=30, campaigns=3, promises=False)
     merged = []
 
@@ -289,7 +289,7 @@ def test_33_each_group_is_merged_as_soon_as_it_is_closed_and_there(ground):
 
 
 @pytest.mark.parametrize("promises", [True, False])
-def test_33_a_group_is_merged_while_nothing_of_the_others_has_ended(ground, promises):
+def test_a_group_is_merged_while_nothing_of_the_others_has_ended(ground, promises):
     ground.chain(events=30, campaigns=3, promises=promises)
     ground.until(lambda: len(ground.batch.tasks) == 15)
 
@@ -310,7 +310,7 @@ def test_33_a_group_is_merged_while_nothing_of_the_others_has_ended(ground, prom
 
 
 @pytest.mark.parametrize("promises", [True, False])
-def test_68_a_recovery_upstream_opens_a_group_that_was_merged(ground, promises):
+def test_a_recovery_upstream_opens_a_group_that_was_merged(ground, promises):
     ground.chain(events=20, promises=promises, broken="fail")
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ground.begin()
@@ -334,7 +334,7 @@ def test_68_a_recovery_upstream_opens_a_group_that_was_merged(ground, promises):
     assert "late" not in ground.counts("items", "reco")
 
 
-def test_69_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_stay(ground, monkeypatch):
+def test_a_task_that_feeds_an_unfinished_one_is_not_removed_and_its_files_stay(ground, monkeypatch):
     ground.chain(events=10, store=False)
     ground.until(lambda: ground.work() or ground.task("gen").state is TaskState.FINISHED)
     ground.ask("pause", "reco")
@@ -644,13 +644,13 @@ def ring(*names):
 
 
 @pytest.mark.parametrize("names", CYCLES.values(), ids=CYCLES)
-def test_32_a_cycle_is_refused_and_nothing_is_stored(ground, names):
+def test_a_cycle_is_refused_and_nothing_is_stored(ground, names):
     with pytest.raises(BadRequest, match=r"source.task: .* -> .*: a task cannot feed itself"):
         ground.create(ring(*names))
     assert ground.store.tasks.all() == []
 
 
-def test_32_a_cycle_of_two_files_is_refused(ground, tmp_path):
+def test_a_cycle_of_two_files_is_refused(ground, tmp_path):
     first = RUN.format("a", '"$InputFiles"', "a") + f'source = [ {{ list = "{a_list(tmp_path, "x")}" }} ]\n'
     ground.create(first + 'output = [ { name = "o", files = "*.dat" } ]\n')
     ground.create(ring("b", "a"), "b.toml")
@@ -659,7 +659,7 @@ def test_32_a_cycle_of_two_files_is_refused(ground, tmp_path):
     assert [each.name for each in ground.store.tasks.all()] == ["a", "b"]
 
 
-def test_59_a_store_that_a_task_upstream_watches_is_refused(ground):
+def test_a_store_that_a_task_upstream_watches_is_refused(ground):
     place = ground.stores["gen"]
     text = RUN.format("a", '"$InputFiles"', "a") + f'source = [ {{ directory = "{place}" }} ]\n'
     text += 'output = [ { name = "o", files = "*.dat" } ]\n' + RUN.format("b", '"$InputFiles"', "b")
@@ -675,7 +675,7 @@ def watching(name, directory, store):
 
 
 @pytest.mark.parametrize("ways", ["ab ba", "ab bc ca"])
-def test_59_tasks_that_watch_one_another_s_stores_are_refused(ground, tmp_path, ways):
+def test_tasks_that_watch_one_another_s_stores_are_refused(ground, tmp_path, ways):
     """A task may watch what another one stores, but what it brings must not come back to that one."""
     for name in "abc":
         (tmp_path / name).mkdir()
@@ -701,7 +701,7 @@ def test_59_tasks_that_watch_one_another_s_stores_are_refused(ground, tmp_path, 
         ("promises = true", "promises = 1", "source.promises: expected true or false, found 1"),
     ],
 )
-def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
+def test_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
     text = ground.text()
     assert old in text
     with pytest.raises(BadRequest, match=why.replace("?", "\\?")):
@@ -709,7 +709,7 @@ def test_59_what_is_wrong_in_a_connector_is_told(ground, old, new, why):
     assert ground.store.tasks.all() == []
 
 
-def test_56_a_source_that_closes_while_jobs_run_ends_the_chain_only_with_the_last_short_piece(ground, tmp_path):
+def test_a_source_that_closes_while_jobs_run_ends_the_chain_only_with_the_last_short_piece(ground, tmp_path):
     names = [f"/data/{n}" for n in range(5)]
     text = f"""
 [[task]]
@@ -758,7 +758,7 @@ def test_no_more_pieces_wait_for_promises_than_the_limit(ground, monkeypatch):
     assert ground.merged() == list(range(1, 41))
 
 
-def test_23_files_with_an_expected_number_of_events_are_planned_by_events(ground):
+def test_files_with_an_expected_number_of_events_are_planned_by_events(ground):
     text = ground.text(events=8, each=4).replace('files = "gen.dat"', 'files = "gen.dat", expects = { events = 4 }')
     text = text.replace(
         '"FileBased", parameters = { files_per_job = 5 }', '"EventBased", parameters = { events_per_job = 2 }'
@@ -787,7 +787,7 @@ def without(text: str, name: str) -> str:
         ("other", "task 'reco' reads 'gen'; source.output: 'gen' has no output 'gen'"),
     ],
 )
-def test_59_a_task_that_feeds_another_keeps_the_output_that_is_read(ground, name, why):
+def test_a_task_that_feeds_another_keeps_the_output_that_is_read(ground, name, why):
     ground.create(ground.text())
     with pytest.raises(BadRequest, match=why):
         ground.create(without(ground.text(), name))
@@ -806,7 +806,7 @@ def test_what_replaces_a_task_that_was_not_started_feeds_what_that_one_fed(groun
     assert ground.merged() == list(range(1, 21))
 
 
-def test_1_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
+def test_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
     ground.chain(events=40)
 
     def kill():
@@ -820,7 +820,7 @@ def test_1_a_keeper_killed_all_the_time_does_each_event_of_a_chain_once(ground):
     assert sum(task.state is State.COMPLETED for task in ground.batch.tasks.values()) == 20 + 4 + 1
 
 
-def test_28_a_task_that_got_nothing_of_what_was_promised_has_failed(ground):
+def test_a_task_that_got_nothing_of_what_was_promised_has_failed(ground):
     ground.chain(events=20)
     ground.until(lambda: ground.counts("items", "merge").get("promised"))
     ground.ask("cancel", "reco")
@@ -830,7 +830,7 @@ def test_28_a_task_that_got_nothing_of_what_was_promised_has_failed(ground):
     assert ground.task("merge").outcome == "with failures"
 
 
-def test_33_a_piece_that_is_taken_back_upstream_splits_no_merge(ground):
+def test_a_piece_that_is_taken_back_upstream_splits_no_merge(ground):
     ground.chain(events=8, files=2)
     ground.until(lambda: ground.counts("pieces", "merge") == {"waiting": 1})
     ground.ask("drop", "reco", items=["gen/0"], reason="broken")
@@ -839,7 +839,7 @@ def test_33_a_piece_that_is_taken_back_upstream_splits_no_merge(ground):
     assert ground.merged() == [3, 4, 5, 6, 7, 8]
 
 
-def test_55_a_cancelled_task_keeps_what_is_stored_and_those_that_it_feeds_are_told(ground):
+def test_a_cancelled_task_keeps_what_is_stored_and_those_that_it_feeds_are_told(ground):
     ground.chain(events=20)
     ground.until(lambda: len(ground.batch.tasks) == 10)
     first, *_ = ground.begin()
@@ -880,7 +880,7 @@ def told_of(ground, name):
     return task.outcome, task.reason, first.what
 
 
-def test_28_a_task_whose_feeder_was_cancelled_before_it_brought_all_is_told_so_also_once_that_is_removed(ground):
+def test_a_task_whose_feeder_was_cancelled_before_it_brought_all_is_told_so_also_once_that_is_removed(ground):
     ground.chain(events=20, promises=False, files=1)
     ground.until(lambda: len(ground.batch.tasks) == 10)
     first, *_ = ground.begin()
@@ -900,7 +900,7 @@ def test_28_a_task_whose_feeder_was_cancelled_before_it_brought_all_is_told_so_a
 
 
 @pytest.mark.parametrize("promises", [True, False])
-def test_28_a_task_whose_feeder_was_cancelled_before_it_began_has_not_completed(ground, promises):
+def test_a_task_whose_feeder_was_cancelled_before_it_began_has_not_completed(ground, promises):
     ground.create(ground.text(promises=promises))
     ground.ask("cancel", "gen")
     ground.ask("start", "reco", untested=True)
@@ -912,7 +912,7 @@ def test_28_a_task_whose_feeder_was_cancelled_before_it_began_has_not_completed(
 
 @pytest.mark.parametrize("promises", [True, False])
 @pytest.mark.parametrize("store", [True, False])
-def test_28_a_task_whose_feeder_had_brought_all_when_it_was_cancelled_completes(ground, promises, store):
+def test_a_task_whose_feeder_had_brought_all_when_it_was_cancelled_completes(ground, promises, store):
     ground.create(ground.text(events=20, promises=promises, store=store))
     ground.ask("start", "gen", untested=True)
     ground.until_state(TaskState.FINISHED, "gen")
@@ -924,7 +924,7 @@ def test_28_a_task_whose_feeder_had_brought_all_when_it_was_cancelled_completes(
 
 
 @pytest.mark.parametrize("promises", [True, False])
-def test_28_an_open_feeder_that_is_cancelled_has_not_brought_all(ground, promises):
+def test_an_open_feeder_that_is_cancelled_has_not_brought_all(ground, promises):
     names = a_list(ground.place, "/data/1", closed=False)
     head, _, tail = ground.text(promises=promises).partition("source = [ { events = 40")
     ground.brings = lambda words: {f"{words[0]}.dat": b"1\n"}

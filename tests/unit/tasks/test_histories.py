@@ -178,13 +178,13 @@ def play(place, monkeypatch, seed: int) -> None:
 
 # In 1, what had failed was tried again while the tar was made; in 5058, it was recovered while somebody tried it again.
 @pytest.mark.parametrize("seed", sampled([1, 5058, 0, 2, 3, 4], 2))
-def test_61_each_item_is_done_once_in_a_random_history(tmp_path, monkeypatch, seed):
+def test_each_item_is_done_once_in_a_random_history(tmp_path, monkeypatch, seed):
     play(tmp_path, monkeypatch, seed)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("share", range(2))
-def test_61_each_item_is_done_once_in_a_thousand_histories(tmp_path, monkeypatch, share):
+def test_each_item_is_done_once_in_a_thousand_histories(tmp_path, monkeypatch, share):
     for seed in range(1000 + 500 * share, 1500 + 500 * share):
         place = tmp_path / str(seed)
         place.mkdir()

@@ -22,7 +22,7 @@ def ground(tmp_path, monkeypatch):
 @pytest.mark.parametrize("about", sampled([True, False]))
 @pytest.mark.parametrize("broken", ["wait", "fail"])
 @pytest.mark.parametrize("many", sampled([2, 1]))
-def test_25_what_replaces_a_promise_of_which_pieces_have_parts_is_cut_anew(ground, broken, many, about):
+def test_what_replaces_a_promise_of_which_pieces_have_parts_is_cut_anew(ground, broken, many, about):
     ground.begins(broken=broken, about=about)
     ground.breaks_the_first()
     ended = {"wait": "waiting", "fail": "failed"}[broken]
@@ -40,7 +40,7 @@ def test_25_what_replaces_a_promise_of_which_pieces_have_parts_is_cut_anew(groun
 
 
 @pytest.mark.parametrize("broken", ["wait", "fail"])
-def test_52_a_part_of_what_replaced_a_promise_is_recovered_as_it_is(ground, broken):
+def test_a_part_of_what_replaced_a_promise_is_recovered_as_it_is(ground, broken):
     ground.begins(broken=broken)
     ground.breaks_the_first()
     ground.ask("recover", "gen")
@@ -54,7 +54,7 @@ def test_52_a_part_of_what_replaced_a_promise_is_recovered_as_it_is(ground, brok
     ground.check_each_once(8)
 
 
-def test_27_pieces_that_were_recovered_before_their_promise_are_cut_anew(ground):
+def test_pieces_that_were_recovered_before_their_promise_are_cut_anew(ground):
     ground.begins(broken="fail")
     ground.breaks_the_first()
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 2)
@@ -66,7 +66,7 @@ def test_27_pieces_that_were_recovered_before_their_promise_are_cut_anew(ground)
     assert ground.counts("pieces", "reco") == {"completed": 4, "replaced": 2, "taken back": 6}
 
 
-def test_27_a_task_that_had_finished_goes_on_with_what_replaces_its_promise(ground):
+def test_a_task_that_had_finished_goes_on_with_what_replaces_its_promise(ground):
     ground.begins(broken="fail")
     ground.breaks_the_first()
     ground.until(lambda: ground.work() or [ground.task(each).outcome for each in NAMES] == ["with failures"] * 3)
@@ -79,7 +79,7 @@ def test_27_a_task_that_had_finished_goes_on_with_what_replaces_its_promise(grou
     assert ground.counts("pieces", "merge") == {"taken back": 1, "completed": 1}
 
 
-def test_25_what_a_retry_mends_keeps_its_pieces(ground):
+def test_what_a_retry_mends_keeps_its_pieces(ground):
     ground.begins()
     ground.breaks_the_first()
     ground.ask("retry", "gen")
@@ -88,7 +88,7 @@ def test_25_what_a_retry_mends_keeps_its_pieces(ground):
     assert ground.counts("pieces", "reco") == {"completed": 4}
 
 
-def test_29_a_file_with_more_events_than_promised_fails_its_piece(ground):
+def test_a_file_with_more_events_than_promised_fails_its_piece(ground):
     ground.told = {1: 9}
     ground.begins(per_job=3)
     ground.until(lambda: ground.work() or ground.counts("pieces", "gen") == {"completed": 1, "failed": 1})
@@ -113,7 +113,7 @@ def test_29_a_file_with_more_events_than_promised_fails_its_piece(ground):
         (0, [0, 1], {"completed": 3, "taken back": 1}),
     ],
 )
-def test_23_no_payload_is_sent_for_events_behind_the_end_of_a_file(ground, events, given, pieces):
+def test_no_payload_is_sent_for_events_behind_the_end_of_a_file(ground, events, given, pieces):
     ground.told = {5: events}
     ground.begins()
     ground.completes()
@@ -123,7 +123,7 @@ def test_23_no_payload_is_sent_for_events_behind_the_end_of_a_file(ground, event
     assert ground.counts("items", "reco") == {"completed": 2}
 
 
-def test_27_a_failed_piece_behind_the_end_of_a_mended_file_is_taken_back(ground):
+def test_a_failed_piece_behind_the_end_of_a_mended_file_is_taken_back(ground):
     ground.begins(broken="fail")
     ground.breaks_the_first()
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco").get("failed") == 2)

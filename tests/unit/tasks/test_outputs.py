@@ -101,7 +101,7 @@ def test_an_output_tells_the_fix_that_its_attempt_was_sent_with(ground, store):
 
 
 @pytest.mark.parametrize(("each", "brought"), [(1, 0), (1, 2), (3, 2)])
-def test_29_too_few_or_too_many_files_fail_the_piece(ground, store, each, brought):
+def test_too_few_or_too_many_files_fail_the_piece(ground, store, each, brought):
     ground.brings = lambda words: {f"{words[0]}.{n}.dat": b"x" for n in range(brought)}
     ground.start(text(store, f", each = {each}", many=4))
     ground.until_state(TaskState.FINISHED)
@@ -130,7 +130,7 @@ def test_what_lacks_outputs_is_recovered(ground, store):
     assert ground.counts("output gen") == {"replaced": 2, "stored": 4}
 
 
-def test_30_only_the_output_of_the_attempt_that_counts_is_stored(ground, store):
+def test_only_the_output_of_the_attempt_that_counts_is_stored(ground, store):
     ground.start(text(store, many=4))
     ground.until(lambda: len(ground.batch.tasks) == 2)
     ground.begin()
@@ -190,7 +190,7 @@ def test_another_file_of_that_name_is_never_replaced(ground, store):
 
 
 @pytest.mark.parametrize("call", ["link", "fsync"])
-def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, call):
+def test_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, call):
     from jim.tasks.results import storing
 
     class Killed(BaseException):
@@ -218,7 +218,7 @@ def test_7_a_kill_after_the_link_stores_a_file_once(ground, store, monkeypatch, 
     assert ground.counts("output gen") == {"stored": 2}
 
 
-def test_10_a_full_store_is_waited_for(ground, store, monkeypatch):
+def test_a_full_store_is_waited_for(ground, store, monkeypatch):
     from jim.tasks.results import storing
 
     real = os.link
@@ -349,7 +349,7 @@ def _told(ground):
     return {each.reason for each in ground.store.outputs.in_trouble(1, 9)}
 
 
-def test_48_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
+def test_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
     ground.create(text(store))
     ground.ask("test")
     ground.until_state(TaskState.READY)
@@ -357,7 +357,7 @@ def test_48_outputs_of_a_test_are_in_no_pool_and_in_no_store(ground, store):
     assert ground.counts("output gen") == {}
 
 
-def test_47_a_test_without_its_outputs_fails(ground, store):
+def test_a_test_without_its_outputs_fails(ground, store):
     ground.brings = lambda _: {}
     ground.create(text(store))
     ground.ask("test")
@@ -422,7 +422,7 @@ X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
         ("name = 'x', files = '*' }, { name = 'x', files = 'y*'", "output.name: 'x' is the name of two outputs"),
     ],
 )
-def test_59_what_is_wrong_in_an_output_is_told(ground, words, why):
+def test_what_is_wrong_in_an_output_is_told(ground, words, why):
     wrong = f"""
         [[task]]
         name = "t"
@@ -482,7 +482,7 @@ ABOUT = ', about = ".json"'
         (ABOUT, [".dat", ".dat.json", "bad"], "5 of 5 attempts failed: allowance 5 → 2"),
     ],
 )
-def test_36_an_attempt_whose_piece_lacks_outputs_counts_as_failed(ground, store, more, left, told):
+def test_an_attempt_whose_piece_lacks_outputs_counts_as_failed(ground, store, more, left, told):
     content = b"{" if "bad" in left else b"{}"
     ground.brings = lambda words: {f"{words[0]}{each}": content for each in left if each != "bad"}
     ground.start(text(store, more, many=40) + "        release = { first = 5, at_once = 20 }")
@@ -532,7 +532,7 @@ def test_who_may_read_or_execute_an_output_may_so_its_copy(ground, store):
     assert modes == ["0o640"] * 3 + ["0o644", "0o700", "0o755"], "nobody else may write it, and it gives no rights"
 
 
-def test_10_a_full_store_is_waited_for_no_longer_after_the_clock_is_set_back(ground, store):
+def test_a_full_store_is_waited_for_no_longer_after_the_clock_is_set_back(ground, store):
     ground.start(text(store))
     ground.until(lambda: len(ground.batch.tasks) == 6)
     ground.go(1, 200_000.0)  # the stand-in of a clock begins in 1970

@@ -79,7 +79,7 @@ def given_to(ground):
 @pytest.mark.parametrize(
     ("size", "places"), [(2, [["gen/2"], ["gen/2.1"]]), (1, [["gen/2", "gen/3"], ["gen/2.1", "gen/3.1"]])]
 )
-def test_25_two_files_of_a_piece_are_replaced_each_by_those_of_its_number(ground, broken, size, places):
+def test_two_files_of_a_piece_are_replaced_each_by_those_of_its_number(ground, broken, size, places):
     begins(ground, ONE_EACH, broken)
     breaks(ground, "1")
     held = {"wait": "waiting", "fail": "failed"}[broken]
@@ -92,7 +92,7 @@ def test_25_two_files_of_a_piece_are_replaced_each_by_those_of_its_number(ground
 
 @pytest.mark.parametrize("split", [ONE_EACH, ALL])
 @pytest.mark.parametrize("broken", sampled(["wait", "fail"]))
-def test_31_files_of_any_number_are_each_in_one_piece_whatever_the_failed_piece_had_brought(ground, broken, split):
+def test_files_of_any_number_are_each_in_one_piece_whatever_the_failed_piece_had_brought(ground, broken, split):
     told = 9  # events, more than a file may have: the piece fails after its two files were found
 
     def brings(words):
@@ -118,7 +118,7 @@ def test_31_files_of_any_number_are_each_in_one_piece_whatever_the_failed_piece_
         (1, ["gen/2", "gen/3", "gen/2.1", "gen/3.1", "gen/1", "gen/1.1"]),
     ],
 )
-def test_25_a_piece_that_has_both_files_has_each_of_the_new_ones_once(ground, broken, size, place):
+def test_a_piece_that_has_both_files_has_each_of_the_new_ones_once(ground, broken, size, place):
     begins(ground, ALL, broken)
     breaks(ground, "1")
     held = {"wait": "waiting", "fail": "failed"}[broken]
@@ -161,7 +161,7 @@ def contents(words):
 
 
 @pytest.mark.parametrize("verb", ["retry", "recover"])
-def test_27_a_failed_piece_whose_last_file_another_piece_has_is_taken_back(ground, verb):
+def test_a_failed_piece_whose_last_file_another_piece_has_is_taken_back(ground, verb):
     begins_with_a_list(ground, "fail")
     breaks(ground, "/data/1", "/data/2")
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"completed": 2, "failed": 2})
@@ -181,7 +181,7 @@ def test_27_a_failed_piece_whose_last_file_another_piece_has_is_taken_back(groun
     assert not [words for words in ground.diary if not words[1]]
 
 
-def test_25_a_waiting_piece_whose_last_file_another_piece_has_is_taken_back(ground):
+def test_a_waiting_piece_whose_last_file_another_piece_has_is_taken_back(ground):
     begins_with_a_list(ground, "wait")
     breaks(ground, "/data/1", "/data/2")
     ground.until(lambda: ground.work() or ground.counts("pieces", "reco") == {"completed": 2, "waiting": 2})

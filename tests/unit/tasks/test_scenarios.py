@@ -44,7 +44,7 @@ def files(place, *names: str, size: int = 1, closed: bool = True, more: str = ""
         """
 
 
-def test_1_a_keeper_killed_at_every_round_does_each_item_once(ground, tmp_path):
+def test_a_keeper_killed_at_every_round_does_each_item_once(ground, tmp_path):
     names = [f"/data/{n:03}" for n in range(60)]
     ground.start(files(tmp_path, *names, size=3, more="release = { at_once = 7 }"))
     turns = cycle((2, 3, 4, 5))
@@ -60,7 +60,7 @@ def test_1_a_keeper_killed_at_every_round_does_each_item_once(ground, tmp_path):
     assert ground.counts("items") == {"completed": 60}
 
 
-def test_2_a_kill_between_storing_items_and_looking_again_takes_no_item_twice(ground, tmp_path):
+def test_a_kill_between_storing_items_and_looking_again_takes_no_item_twice(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, closed=False))
     ground.until(lambda: ground.counts("items"))
     ground.restart()
@@ -69,7 +69,7 @@ def test_2_a_kill_between_storing_items_and_looking_again_takes_no_item_twice(gr
     assert ground.done() == dict.fromkeys([*TEN, "/data/more"], 1)
 
 
-def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground, monkeypatch):
+def test_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.pieces.planning.STORED_AT_ONCE", 7)
     ground.start(events(200, 2, "release = { at_once = 0 }"))
     while ground.task().next_piece < 100:
@@ -82,7 +82,7 @@ def test_3_a_kill_after_a_plan_gives_no_number_twice_and_leaves_none_out(ground,
 
 
 @pytest.mark.parametrize("after", ["intended", "deposited"])
-def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, after):
+def test_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, after):
     from jim.tasks.pieces import handing_in
 
     class Killed(BaseException):
@@ -110,7 +110,7 @@ def test_4_5_a_kill_around_the_deposit_makes_one_grid_job(ground, monkeypatch, a
     assert whole(ground.ranges(), 1, 4)
 
 
-def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
+def test_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
     ground.start(events(12, 1))
     ground.until(lambda: len(ground.batch.tasks) == 12)
     for key in ground.begin():
@@ -122,7 +122,7 @@ def test_6_what_is_followed_is_counted_once_though_the_keeper_is_killed(ground):
     assert (ground.task().throttle["ended"], ground.task().throttle["failed"]) == (12, 0)
 
 
-def test_6_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_once(tmp_path, monkeypatch):
+def test_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_once(tmp_path, monkeypatch):
     """All of it is one transaction: what was done before the kill is undone with it."""
     from jim.tasks.results import following
 
@@ -153,7 +153,7 @@ def test_6_a_kill_in_the_middle_of_following_counts_each_end_and_each_promise_on
     assert ground.merged() == list(range(1, 13))
 
 
-def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
+def test_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
     text = "".join(
         f'[[task]]\nname = "t{n}"\n{EVENTS}\n'
         f"source = [ {{ events = 20, events_per_piece = 2, first_event = {100 * n + 1} }} ]\n"
@@ -178,7 +178,7 @@ def test_9_a_batch_system_that_lies_while_three_tasks_run(ground, tmp_path):
     assert len(ground.seeds) == len(set(ground.seeds))
 
 
-def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch):
+def test_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch):
     def full(*_arguments, **_more):
         raise OSError(errno.ENOSPC, "No space left on device", "/state/inbox")
 
@@ -198,7 +198,7 @@ def test_10_a_disk_that_takes_no_wave_is_waited_for_and_told(ground, monkeypatch
     assert [job.id for job in ground.store.grid_jobs()] == [ground.store.waves.all(1)[0].grid]
 
 
-def test_11_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
+def test_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
     (tmp_path / "other.txt").write_text("b\nc\nclosed\n")
     a_list(tmp_path, "a", "b", "a")
     ground.start(
@@ -215,7 +215,7 @@ def test_11_a_name_that_stands_twice_in_lists_is_one_item(ground, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["waits"])
-def test_16_twelve_files_wait_to_be_ten_or_no_longer_than_said(ground, tmp_path, how):
+def test_twelve_files_wait_to_be_ten_or_no_longer_than_said(ground, tmp_path, how):
     names = [f"/data/{n:02}" for n in range(12)]
     limit = "max_wait_seconds = 3_600, " * (how == "waits")
     text = files(tmp_path, *names, size=10, closed=False).replace("split = { ", "split = { " + limit)
@@ -242,7 +242,7 @@ def at_place(name: str, place: str) -> str:
 
 
 @pytest.mark.parametrize("when", ["full", "closed"])
-def test_16_only_what_waits_at_the_same_place_is_planned_with_what_has_waited_too_long(ground, tmp_path, when):
+def test_only_what_waits_at_the_same_place_is_planned_with_what_has_waited_too_long(ground, tmp_path, when):
     old = [at_place("/data/a1", "a"), at_place("/data/b1", "b")]
     text = files(tmp_path, *old, size=10, closed=False)
     ground.start(text.replace("split = { ", f'split = {{ when = "{when}", max_wait_seconds = 3_600, '))
@@ -261,7 +261,7 @@ def test_16_only_what_waits_at_the_same_place_is_planned_with_what_has_waited_to
     assert ground.items()["/data/c1"] == "acquired"
 
 
-def test_16_a_file_that_has_changed_makes_no_older_one_wait_longer(ground, tmp_path):
+def test_a_file_that_has_changed_makes_no_older_one_wait_longer(ground, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_text("a")
     (tmp_path / "in" / "b").write_text("b")
@@ -283,7 +283,7 @@ def test_16_a_file_that_has_changed_makes_no_older_one_wait_longer(ground, tmp_p
     assert ground.counts("items") == {"acquired": 2}
 
 
-def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
+def test_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
     ground.start(files(tmp_path, "a", closed=False))
     list_ = tmp_path / "names.txt"
     list_.write_text("a\nb")
@@ -295,7 +295,7 @@ def test_22_a_last_line_without_newline_is_taken_only_with_it(ground, tmp_path):
 
 
 @pytest.mark.torture
-def test_34_the_allowance_grows_by_ten_while_all_goes_well(ground):
+def test_the_allowance_grows_by_ten_while_all_goes_well(ground):
     ground.start(events(180, 1, "release = { first = 5, at_once = 60, every_seconds = 0 }"))
     most = [0]
 
@@ -314,7 +314,7 @@ def test_34_the_allowance_grows_by_ten_while_all_goes_well(ground):
 
 
 @pytest.mark.torture
-def test_36_a_task_of_which_all_fails_pauses_by_itself_and_goes_on_when_told(ground, tmp_path):
+def test_a_task_of_which_all_fails_pauses_by_itself_and_goes_on_when_told(ground, tmp_path):
     names = [f"/data/{n:03}" for n in range(100)]
     ground.start(files(tmp_path, *names, more="release = { first = 5, probe_seconds = 600 }"))
     began = ground.clock.now
@@ -332,7 +332,7 @@ def test_36_a_task_of_which_all_fails_pauses_by_itself_and_goes_on_when_told(gro
     assert ground.task().throttle["a"] in (0, 5), "it begins at first again"
 
 
-def test_35_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_path):
+def test_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_path):
     names = [f"/data/{n:03}" for n in range(60)]
     ground.start(files(tmp_path, *names, more="release = { first = 10, probe_seconds = 60, every_seconds = 0 }"))
 
@@ -357,7 +357,7 @@ def five_fail(ground, tmp_path):
     return names
 
 
-def test_35_a_bad_time_ends_also_if_its_last_pieces_do(ground, tmp_path):
+def test_a_bad_time_ends_also_if_its_last_pieces_do(ground, tmp_path):
     names = five_fail(ground, tmp_path)
     ground.until(lambda: ground.work() or ground.counts("pieces") == {"completed": 3, "failed": 5})
     ground.go(3, 1.0)
@@ -369,7 +369,7 @@ def test_35_a_bad_time_ends_also_if_its_last_pieces_do(ground, tmp_path):
     assert ground.task().outcome == "completed"
 
 
-def test_35_the_end_of_a_bad_time_tries_nothing_again_of_what_a_person_has_dropped(ground, tmp_path):
+def test_the_end_of_a_bad_time_tries_nothing_again_of_what_a_person_has_dropped(ground, tmp_path):
     names = five_fail(ground, tmp_path)
     ground.ask("drop", items=names[:1], reason="it is broken")
     ground.until_state(TaskState.FINISHED, seconds=60.0)
@@ -377,7 +377,7 @@ def test_35_the_end_of_a_bad_time_tries_nothing_again_of_what_a_person_has_dropp
     assert ground.items()[names[0]] == "dropped"
 
 
-def test_35_a_bad_time_goes_on_over_a_pause(ground, tmp_path):
+def test_a_bad_time_goes_on_over_a_pause(ground, tmp_path):
     names = five_fail(ground, tmp_path)
     ground.ask("pause", kill=True)
     ground.until(lambda: not ground.counts("pieces").get("sent"))
@@ -410,7 +410,7 @@ def waits_of(view, task):
     return [each.what for each in task_waits.waits(view, task)]
 
 
-def test_35_it_is_told_why_pieces_on_the_way_wait_while_most_attempts_fail(tmp_path, monkeypatch):
+def test_it_is_told_why_pieces_on_the_way_wait_while_most_attempts_fail(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 100)
     view = View(ground.site, ground.store, ground.clock)
     assert "100 pieces on the way; most attempts fail: 1 of 100, failing" in waits_of(view, ground.task())
@@ -426,7 +426,7 @@ def fails(ground, seconds):
 
 
 @pytest.mark.torture
-def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probes(tmp_path, monkeypatch):
+def test_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probes(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
     assert ground.counts("pieces")["sent"] == 30
     assert 5 <= fails(ground, 3600.0) <= 8, "one in ten minutes, a quarter earlier or later"
@@ -440,7 +440,7 @@ def test_35_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probe
 
 
 @pytest.mark.torture
-def test_36_probes_that_try_pieces_again_pause_a_task_by_themselves_too(tmp_path, monkeypatch):
+def test_probes_that_try_pieces_again_pause_a_task_by_themselves_too(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
     began = ground.clock.now
     for _ in range(26):
@@ -451,7 +451,7 @@ def test_36_probes_that_try_pieces_again_pause_a_task_by_themselves_too(tmp_path
 
 
 @pytest.mark.torture
-def test_35_a_piece_that_hangs_keeps_no_probe_from_the_nodes(ground, tmp_path):
+def test_a_piece_that_hangs_keeps_no_probe_from_the_nodes(ground, tmp_path):
     ground.start(files(tmp_path, *map(str, range(60)), more="release = { first = 10, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 10)
     ((hangs, index), *_) = ground.begin()
@@ -474,7 +474,7 @@ def test_35_a_piece_that_hangs_keeps_no_probe_from_the_nodes(ground, tmp_path):
     assert 5 <= len(ground.batch.tasks) - before <= 9
 
 
-def test_37_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path):
+def test_at_once_0_releases_nothing_and_tries_nothing_again(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, more="release = { at_once = 4, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin()
@@ -501,7 +501,7 @@ def two_tasks(priority: int) -> str:
 
 
 @pytest.mark.parametrize("priority", sampled([10, 0]))
-def test_43_tasks_share_the_places_and_the_higher_priority_is_first(tmp_path, monkeypatch, priority):
+def test_tasks_share_the_places_and_the_higher_priority_is_first(tmp_path, monkeypatch, priority):
     ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10, per_submission=2))
     ground.start(two_tasks(priority), "t0", "t1")
     shares = []
@@ -524,7 +524,7 @@ def test_43_tasks_share_the_places_and_the_higher_priority_is_first(tmp_path, mo
         assert {abs(first - second) for first, second in shares if first + second == 8} <= {0, 2, 4}
 
 
-def test_44_a_grid_job_by_hand_is_sent_though_tasks_have_filled_their_part(tmp_path, monkeypatch):
+def test_a_grid_job_by_hand_is_sent_though_tasks_have_filled_their_part(tmp_path, monkeypatch):
     ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10))
     ground.start(events(60, 1))
     ground.until(lambda: len(ground.batch.tasks) == 8)
@@ -534,7 +534,7 @@ def test_44_a_grid_job_by_hand_is_sent_though_tasks_have_filled_their_part(tmp_p
     ground.until(lambda: len(ground.batch.tasks) == 10)
 
 
-def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
+def test_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
     ground.start(events(4, 2))
     ground.until(lambda: ground.counts("pieces"))
     from jim.reading.tasks.task import file_differs
@@ -550,7 +550,7 @@ def test_45_a_file_that_is_edited_while_its_task_runs_has_no_effect(ground):
         ground.create(events(40, 2))
 
 
-def test_46_a_start_is_refused_if_the_request_has_changed_since_the_test(ground):
+def test_a_start_is_refused_if_the_request_has_changed_since_the_test(ground):
     ground.create(events(4, 2))
     ground.ask("test")
     ground.until_state(TaskState.READY)
@@ -564,7 +564,7 @@ def test_46_a_start_is_refused_if_the_request_has_changed_since_the_test(ground)
     ground.create(events(4, 2).replace('name = "t"', 'name = "t"\nsummary = "same work"'))
 
 
-def test_46_what_a_test_does_not_depend_on_may_change(ground):
+def test_what_a_test_does_not_depend_on_may_change(ground):
     ground.create(events(4, 2))
     ground.ask("test")
     ground.until_state(TaskState.READY)
@@ -575,7 +575,7 @@ def test_46_what_a_test_does_not_depend_on_may_change(ground):
     assert whole([each for each in ground.ranges() if each != (1, 2)], 3, 4)
 
 
-def test_49_memory_grows_as_the_rule_says_up_to_what_the_site_allows(tmp_path, monkeypatch):
+def test_memory_grows_as_the_rule_says_up_to_what_the_site_allows(tmp_path, monkeypatch):
     limits = Limits(attempts=5)
     ground = Ground(tmp_path, monkeypatch, limits=limits, batch=Batch(most_memory_mb=5000))
     rule = 'memory_mb = 2000, retry = [ { when = "memory", change = { memory_mb = "*1.5" } } ] }'
@@ -591,7 +591,7 @@ def test_49_memory_grows_as_the_rule_says_up_to_what_the_site_allows(tmp_path, m
     assert ground.task().outcome == "with failures"
 
 
-def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
+def test_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
     names = [f"/data/{n}" for n in range(6)]
     ground.start(files(tmp_path, *names, more="release = { at_once = 4, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)
@@ -611,7 +611,7 @@ def test_50_a_fix_reaches_what_is_not_sent_and_not_what_runs(ground, tmp_path):
     assert {each.fix for each in ground.store.waves.all(1)} == {1}
 
 
-def test_46_a_fix_before_the_start_is_to_be_tested(ground):
+def test_a_fix_before_the_start_is_to_be_tested(ground):
     ground.create(events(4, 2))
     ground.ask("test")
     ground.until_state(TaskState.READY)
@@ -630,7 +630,7 @@ def test_46_a_fix_before_the_start_is_to_be_tested(ground):
     assert ground.store.submission(3, 1).asked["memory_mb"] == 4000
 
 
-def test_46_what_was_tested_with_a_fix_is_to_be_tested_without_it(ground):
+def test_what_was_tested_with_a_fix_is_to_be_tested_without_it(ground):
     ground.create(events(4, 2))
     ground.ask("fix", changes={"memory_mb": 4000})
     ground.ask("test")
@@ -639,7 +639,7 @@ def test_46_what_was_tested_with_a_fix_is_to_be_tested_without_it(ground):
     assert (ground.task().state, ground.store.tasks.fixes(ground.task().id)) == (TaskState.CONFIGURED, {})
 
 
-def test_46_a_fix_during_a_test_is_to_be_tested(ground):
+def test_a_fix_during_a_test_is_to_be_tested(ground):
     ground.create(events(4, 2))
     ground.ask("test")
     ground.until(ground.begin)
@@ -674,7 +674,7 @@ def seven_of_files_failed(ground, tmp_path):
     return names
 
 
-def test_51_what_failed_is_recovered_exactly_cut_smaller_and_sent_first(ground, tmp_path):
+def test_what_failed_is_recovered_exactly_cut_smaller_and_sent_first(ground, tmp_path):
     names = seven_of_files_failed(ground, tmp_path)
     assert ground.counts("items") == {"completed": 30, "failed": 20}
     ground.ask("recover", parameters={"files_per_job": 1}, attributes={"memory_mb": 4000})
@@ -697,7 +697,7 @@ def test_51_what_failed_is_recovered_exactly_cut_smaller_and_sent_first(ground, 
     assert len(ground.seeds) == len(set(ground.seeds)) == 26, "what is recovered has other seeds"
 
 
-def test_51_events_of_failed_pieces_are_recovered_once(ground):
+def test_events_of_failed_pieces_are_recovered_once(ground):
     ground.start(events(100, 25))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin()
@@ -711,7 +711,7 @@ def test_51_events_of_failed_pieces_are_recovered_once(ground):
     assert ground.ranges()[1:4] == [(26, 35), (36, 45), (46, 50)]
 
 
-def test_51_a_retry_and_a_recover_at_one_moment_do_the_work_once(ground, tmp_path):
+def test_a_retry_and_a_recover_at_one_moment_do_the_work_once(ground, tmp_path):
     names = seven_of_files_failed(ground, tmp_path)
     inbox.wish(ground.site.state, "retry", "1.1", by="alice, by hand")
     ground.ask("recover", parameters={"files_per_job": 1})
@@ -791,7 +791,7 @@ def test_a_priority_reaches_the_waves_of_a_task(ground):
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
+def test_a_test_that_fails_leaves_everything_as_it_was(ground, code):
     ground.create(events(4, 2, 'test = { check = ["/bin/false"], pieces = 2 }'))
     ground.ask("test")
     ground.until_state(TaskState.CONFIGURED, code=code)
@@ -803,7 +803,7 @@ def test_47_a_test_that_fails_leaves_everything_as_it_was(ground, code):
 
 
 @pytest.mark.parametrize("verb", ["recover", "retry"])
-def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_path, verb):
+def test_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_path, verb):
     a_list(tmp_path, '{"lfn": "/data/big", "events": 100, "size": 7}')
     ground.start(
         """
@@ -831,7 +831,7 @@ def test_52_a_failed_part_of_a_file_leaves_its_other_parts_alone(ground, tmp_pat
     assert ground.items() == {"/data/big": "completed"}
 
 
-def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_path):
+def test_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_path):
     names = [f"/data/{n:02}" for n in range(50)]
     ground.start(files(tmp_path, *names, more="release = { at_once = 20 }"))
     ground.until(lambda: len(ground.batch.tasks) == 20)
@@ -854,7 +854,7 @@ def test_53_a_pause_that_kills_loses_nothing_and_counts_no_attempt(ground, tmp_p
     assert len(ground.seeds) == len(set(ground.seeds)) == 69
 
 
-def test_54_a_suspended_task_goes_on_with_the_same_batch_jobs(ground):
+def test_a_suspended_task_goes_on_with_the_same_batch_jobs(ground):
     ground.start(events(8, 2))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin_one("1", 1)
@@ -874,7 +874,7 @@ def test_54_a_suspended_task_goes_on_with_the_same_batch_jobs(ground):
     assert whole(ground.ranges(), 1, 8)
 
 
-def test_55_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path):
+def test_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path):
     ground.start(files(tmp_path, *TEN, more="release = { at_once = 4 }"))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin()
@@ -892,7 +892,7 @@ def test_55_a_cancel_ends_all_and_remove_is_possible_only_then(ground, tmp_path)
     assert ground.store.tasks.all() == []
 
 
-def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, tmp_path):
+def test_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, tmp_path):
     names = [f"/data/{n:02}" for n in range(12)]
     ground.start(files(tmp_path, *names, size=10, closed=False, more="release = { every_seconds = 0 }"))
     ground.until(lambda: ground.batch.tasks)
@@ -905,7 +905,7 @@ def test_56_a_pool_that_closes_while_jobs_run_makes_a_last_short_piece(ground, t
     assert ground.done() == dict.fromkeys(names, 1)
 
 
-def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
+def test_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.unsettled_waves.MOST_WAVES", 3)
     ground.start(events(150, 1, "release = { at_once = 24, every_seconds = 0 }"))
 
@@ -924,7 +924,7 @@ def test_58_waves_with_one_straggler_each_do_not_stop_the_release(ground, monkey
     assert whole(ground.ranges(), 1, 150)
 
 
-def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
+def test_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(ground, monkeypatch):
     monkeypatch.setattr("jim.tasks.unsettled_waves.MOST_WAVES", 3)
     monkeypatch.setattr("jim.reading.tasks.releases.MOST_WAVES", 3)
     ground.start(events(30, 1, "release = { at_once = 30, first = 2, every_seconds = 0 }"))
@@ -952,7 +952,7 @@ def test_58_waves_with_more_left_are_waited_for_until_one_of_them_has_ended(grou
     ground.until(lambda: len(ground.store.waves.all(1)) == 4, seconds=5.0)
 
 
-def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):
+def test_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_path):
     ground.start(files(tmp_path, "a", closed=False))
     ground.until(lambda: ground.counts("pieces"))
     ground.until(lambda: ground.work() or ground.counts("pieces").get("completed"))
@@ -964,7 +964,7 @@ def test_60_a_keeper_stays_for_what_runs_and_not_for_what_is_paused(ground, tmp_
     assert ground.rounds.idle()
 
 
-def test_63_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_path):
+def test_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_path):
     """What was handed in after the copy has its keys still; the same pieces again would be sent twice."""
     import shutil
 
@@ -993,7 +993,7 @@ def test_63_a_store_that_is_older_than_its_requests_sends_nothing(ground, tmp_pa
     ground.until(lambda: ground.task().state is TaskState.CANCELLED, seconds=20.0)
 
 
-def test_63_a_state_directory_that_is_older_than_its_waves_sends_nothing(ground, tmp_path):
+def test_a_state_directory_that_is_older_than_its_waves_sends_nothing(ground, tmp_path):
     """A backup of all of it has forgotten the keys, too, of what was handed in since."""
     import shutil
 
@@ -1026,7 +1026,7 @@ def test_63_a_state_directory_that_is_older_than_its_waves_sends_nothing(ground,
 
 
 @pytest.mark.parametrize("step", [Step.ACCEPTED, Step.RESOLVED])
-def test_63_a_wave_that_the_copy_knows_unsplit_and_that_was_sent_since_is_not_done_again(
+def test_a_wave_that_the_copy_knows_unsplit_and_that_was_sent_since_is_not_done_again(
     ground, tmp_path, monkeypatch, step
 ):
     import shutil
@@ -1083,7 +1083,7 @@ def test_variables_stand_in_every_text_of_a_request(ground):
     ]
 
 
-def test_64_no_two_seeds_of_a_task_are_equal():
+def test_no_two_seeds_of_a_task_are_equal():
     seeds = {seed_of("f00d", piece, attempt) for piece in range(30_000) for attempt in (1, 2, 3)}
     assert len(seeds) == 90_000
     assert min(seeds) >= 1
@@ -1092,7 +1092,7 @@ def test_64_no_two_seeds_of_a_task_are_equal():
     assert len({b - a for a, b in pairwise(seed_of("f00d", piece, 1) for piece in range(100))}) == 99, "in no order"
 
 
-def test_64_tests_have_other_seeds_than_the_work_itself(ground):
+def test_tests_have_other_seeds_than_the_work_itself(ground):
     ground.create(events(20, 5, "test = { pieces = 3 }"))
     for _ in range(2):
         ground.ask("test")
@@ -1129,9 +1129,7 @@ def on_wave(ground, tmp_path):
         ("force", "1.0", {"to": "failed", "reason": "x"}, "1.0 is piece t/0: force is not possible: it has completed"),
     ],
 )
-def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
-    ground, tmp_path, verb, target, more, words
-):
+def test_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(ground, tmp_path, verb, target, more, words):
     from jim.reading.job.effects import refuse_on_wave
     from jim.reading.view import View
 
@@ -1149,7 +1147,7 @@ def test_70_what_would_take_work_from_a_task_is_refused_by_command_and_keeper(
     assert ground.pieces() == ["completed", "failed", "sent"]
 
 
-def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
+def test_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
     on_wave(ground, tmp_path)
     inbox.wish(ground.site.state, "cancel", "1.2", by="alice, by the command line")
     ground.until(lambda: ground.counts("pieces").get("failed") == 2, seconds=10.0)
@@ -1163,7 +1161,7 @@ def test_70_cancel_retry_and_force_failed_are_followed(ground, tmp_path):
     assert ground.done() == {"a": 1, "b": 1, "c": 1}
 
 
-def test_70_a_priority_of_a_wave_is_followed_until_the_task_gets_another_one(ground):
+def test_a_priority_of_a_wave_is_followed_until_the_task_gets_another_one(ground):
     ground.start(events(8, 2, "priority = 3\nrelease = { at_once = 2, every_seconds = 0 }"))
     ground.until(lambda: len(ground.batch.tasks) == 2)
     assert ground.store.grid_job(1).priority == 3
@@ -1184,7 +1182,7 @@ def test_70_a_priority_of_a_wave_is_followed_until_the_task_gets_another_one(gro
     assert whole(ground.ranges(), 1, 8)
 
 
-def test_70_suspend_and_resume_of_a_wave_are_followed(ground):
+def test_suspend_and_resume_of_a_wave_are_followed(ground):
     ground.start(events(8, 2))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.wish("suspend", "1")
@@ -1197,7 +1195,7 @@ def test_70_suspend_and_resume_of_a_wave_are_followed(ground):
     assert whole(ground.ranges(), 1, 8)
 
 
-def test_70_what_a_person_cancels_counts_in_no_throttle_and_is_not_tried_again(ground):
+def test_what_a_person_cancels_counts_in_no_throttle_and_is_not_tried_again(ground):
     ground.start(events(40, 1, "release = { first = 5, at_once = 20, probe_seconds = 10 }"))
     ground.until(lambda: len(ground.batch.tasks) == 5)
     before = ground.task().throttle
@@ -1209,7 +1207,7 @@ def test_70_what_a_person_cancels_counts_in_no_throttle_and_is_not_tried_again(g
     assert ground.counts("pieces") == {"completed": 35, "failed": 5}
 
 
-def test_71_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
+def test_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
     ground.create(events(4, 2))
     ground.ask("test")
     ground.restart()
@@ -1224,7 +1222,7 @@ def test_71_each_test_has_new_grid_jobs_and_is_judged_alone(ground):
 
 
 @pytest.mark.parametrize("kill_after", sampled([2, 5, 0, 1, 3, 4, 6, 7, 8, 9], 2))
-def test_71_a_keeper_that_is_killed_after_any_round_of_a_test_hands_in_no_second_one(ground, kill_after):
+def test_a_keeper_that_is_killed_after_any_round_of_a_test_hands_in_no_second_one(ground, kill_after):
     def one_more(verb, end, code=0):
         inbox.task_wish(ground.site.state, verb, "t", by="somebody")
         for n in range(10):
@@ -1278,7 +1276,7 @@ def test_a_task_that_runs_may_be_tested_and_nothing_of_it_changes(ground, code, 
     assert whole(ground.ranges(), 1, 40)
 
 
-def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
+def test_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
     program, check = tmp_path / "p.sh", tmp_path / "sane.sh"
     for file in (program, check):
         file.write_text("#!/bin/sh\nexit 0\n")
@@ -1312,7 +1310,7 @@ def test_72_what_is_sent_along_is_kept_as_it_was(ground, tmp_path):
 
 
 @pytest.mark.parametrize(("pool", "shown"), [("d*", {"d.dat", "d.dat.json"}), ("", {"d.dat", "d.dat.json", "stdout"})])
-def test_71_a_check_is_shown_the_files_of_the_output_pools_or_all_if_there_are_none(ground, tmp_path, pool, shown):
+def test_a_check_is_shown_the_files_of_the_output_pools_or_all_if_there_are_none(ground, tmp_path, pool, shown):
     check = tmp_path / "sane.sh"
     check.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/shown\n')
     check.chmod(0o755)
@@ -1325,7 +1323,7 @@ def test_71_a_check_is_shown_the_files_of_the_output_pools_or_all_if_there_are_n
     assert {Path(each).name for each in (tmp_path / "shown").read_text().split()} == shown
 
 
-def test_54_a_second_pause_lets_nothing_stay_suspended_for_ever(ground):
+def test_a_second_pause_lets_nothing_stay_suspended_for_ever(ground):
     ground.start(events(4, 1))
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.ask("pause", suspend=True)
@@ -1340,7 +1338,7 @@ def test_54_a_second_pause_lets_nothing_stay_suspended_for_ever(ground):
 
 
 @pytest.mark.parametrize("verb", ["recover", "retry"])
-def test_51_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
+def test_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
     ground.start(files(tmp_path, *TEN[:6], size=2))
     ground.until_state(TaskState.FINISHED, code=3)
     ground.ask("drop", items=[*TEN[:3]], reason="broken")
@@ -1352,7 +1350,7 @@ def test_51_what_a_person_has_given_up_is_not_recovered(ground, tmp_path, verb):
     assert {name for name, state in ground.items().items() if state == "dropped"} == set(TEN[:3])
 
 
-def test_51_a_file_of_a_recovered_piece_can_be_given_up_before_that_is_sent(ground, tmp_path):
+def test_a_file_of_a_recovered_piece_can_be_given_up_before_that_is_sent(ground, tmp_path):
     ground.start(files(tmp_path, *TEN[:4], size=2))
     ground.until_state(TaskState.FINISHED, code=3)
     ground.ask("throttle", at_once=0)
@@ -1419,7 +1417,7 @@ def above_and_below(release: str) -> str:
     )
 
 
-def test_43_a_task_of_which_most_fails_holds_up_none_of_a_lower_priority(ground):
+def test_a_task_of_which_most_fails_holds_up_none_of_a_lower_priority(ground):
     ground.start(above_and_below(", first = 5, probe_seconds = 600"), "above")
 
     def fails():
@@ -1433,14 +1431,14 @@ def test_43_a_task_of_which_most_fails_holds_up_none_of_a_lower_priority(ground)
     assert ground.counts("pieces", "below") == {"sent": 30}
 
 
-def test_43_a_task_that_may_not_release_what_is_ready_holds_up_none_of_a_lower_priority(ground):
+def test_a_task_that_may_not_release_what_is_ready_holds_up_none_of_a_lower_priority(ground):
     ground.start(above_and_below(", queued = 4"), "above", "below")
     ground.go(5, 1.0)
     assert ground.counts("pieces", "above") == {"sent": 4, "ready": 26}
     assert ground.counts("pieces", "below") == {"sent": 30}
 
 
-def test_43_it_is_told_which_task_of_a_higher_priority_goes_first(tmp_path, monkeypatch):
+def test_it_is_told_which_task_of_a_higher_priority_goes_first(tmp_path, monkeypatch):
     ground = Ground(tmp_path, monkeypatch, limits=Limits(queued=10, per_submission=2))
     ground.start(above_and_below(""), "above", "below")
     ground.until(lambda: ground.counts("pieces", "above").get("sent") == 8)

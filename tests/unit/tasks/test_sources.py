@@ -65,7 +65,7 @@ def source(ground):
 # A dataset
 
 
-def test_19_a_catalogue_that_is_away_when_a_task_is_created_is_told(ground):
+def test_a_catalogue_that_is_away_when_a_task_is_created_is_told(ground):
     (ground.place / "catalogue/datasets/raw.json").write_text("{")
     with pytest.raises(BadRequest, match=r"source\.dataset: the catalogue cannot be asked: JIM cannot read "):
         ground.create(TEXT % (SH, 'dataset = "raw"', 1))
@@ -96,7 +96,7 @@ def test_what_a_source_was_the_first_to_bring_and_what_closes_it_is_told(ground,
     ]
 
 
-def test_20_a_dataset_that_closes_while_its_task_is_paused_is_done_whole(ground):
+def test_a_dataset_that_closes_while_its_task_is_paused_is_done_whole(ground):
     dataset(ground, "/d/1", "/d/2", "/d/3")
     ground.start(TEXT % (SH, 'dataset = "raw"', 2))
     ground.until(lambda: ground.counts("pieces"))
@@ -110,7 +110,7 @@ def test_20_a_dataset_that_closes_while_its_task_is_paused_is_done_whole(ground)
     assert sorted(len(words[0].split(",")) for words in ground.diary) == [1, 2, 2]
 
 
-def test_19_a_catalogue_that_is_away_for_a_day_proves_nothing(ground):
+def test_a_catalogue_that_is_away_for_a_day_proves_nothing(ground):
     dataset(ground, "/d/1", "/d/2")
     ground.start(TEXT % (SH, 'dataset = "raw"', 1))
     wait(ground, 30)
@@ -129,7 +129,7 @@ def test_19_a_catalogue_that_is_away_for_a_day_proves_nothing(ground):
     assert ground.done() == {"/d/1": 1, "/d/2": 1, "/d/3": 1}
 
 
-def test_20_a_dataset_that_grows_is_done_whole_once_it_is_closed(ground):
+def test_a_dataset_that_grows_is_done_whole_once_it_is_closed(ground):
     names = [f"/d/{n:02}" for n in range(12)]
     dataset(ground)
     ground.start(TEXT % (SH, 'dataset = "raw"', 5))
@@ -180,7 +180,7 @@ def program(ground, *lines, code=0):
 FIFTY = [f"/d/{n:02}" for n in range(50)]
 
 
-def test_21_nothing_is_taken_from_a_program_that_fails_or_does_not_say_end(ground):
+def test_nothing_is_taken_from_a_program_that_fails_or_does_not_say_end(ground):
     ground.start(TEXT % (SH, program(ground, *FIFTY, code=1), 10))
     wait(ground, 20)
     assert ground.items() == {}

@@ -14,7 +14,7 @@ def ended(state, *, well=0, badly=0, wave=1, next_wave=2, now=1000.0):
     return count(state, [End(wave, False, "exit 3")] * badly + [End(wave, True)] * well, next_wave, now)
 
 
-def test_34_it_grows_by_ten_while_all_goes_well_and_never_beyond_at_once():
+def test_it_grows_by_ten_while_all_goes_well_and_never_beyond_at_once():
     state, seen = NEW, [NEW.allowance]
     for _ in range(4):
         while (after := ended(state, well=1).throttle).a == (state.a or state.first):
@@ -27,7 +27,7 @@ def test_34_it_grows_by_ten_while_all_goes_well_and_never_beyond_at_once():
     assert in_words(state) == "2,000 of 2,000, steady"
 
 
-def test_34_after_the_first_failures_it_doubles():
+def test_after_the_first_failures_it_doubles():
     state = ended(NEW, well=4, badly=1).throttle
     assert (state.a, state.fast, state.bad) == (5, 0, 0.0), "a fifth of five failed: it stays"
     assert ended(state, well=10).throttle.a == 10
@@ -41,7 +41,7 @@ def test_it_shrinks_when_most_fail_and_begins_a_bad_time():
     assert in_words(done.throttle) == "250 of 2,000, failing"
 
 
-def test_38_failures_that_a_black_hole_ate_are_taken_back_and_so_is_a_bad_time_that_was_none():
+def test_failures_that_a_black_hole_ate_are_taken_back_and_so_is_a_bad_time_that_was_none():
     state = ended(NEW._replace(a=10, decided=900.0), well=4, badly=6).throttle
     assert (state.a, state.bad) == (5, 900.0)
     state, words = spared(state)
@@ -52,7 +52,7 @@ def test_38_failures_that_a_black_hole_ate_are_taken_back_and_so_is_a_bad_time_t
     assert spared(state) == (state, "")
 
 
-def test_38_failures_since_the_last_decision_are_taken_back_first():
+def test_failures_since_the_last_decision_are_taken_back_first():
     state = ended(NEW._replace(a=10, decided=1000.0), well=2, badly=2).throttle
     assert spared(state)[0] == state._replace(failed=1, ended=3)
 
@@ -83,7 +83,7 @@ def test_one_attempt_decides_once_the_time_of_a_probe_has_passed():
     assert ended(state, badly=1, now=1600.0).throttle.a == 4
 
 
-def test_36_twenty_failed_probes_in_a_row_pause_the_task():
+def test_twenty_failed_probes_in_a_row_pause_the_task():
     state = NEW._replace(a=1, alone=1, bad=1.0, decided=1.0)
     for n in range(19):
         done = ended(state, badly=1, now=1000.0 + 600 * n)
@@ -134,20 +134,20 @@ def story(fails, hours, seconds, pieces=100_000):
     return failures, now, state.a
 
 
-def test_35_a_storage_that_dies_for_an_hour_costs_few_attempts_and_nobody_has_to_do_anything():
+def test_a_storage_that_dies_for_an_hour_costs_few_attempts_and_nobody_has_to_do_anything():
     failures, _, allowance = story(lambda now: 4 * 3600 <= now < 5 * 3600, hours=9, seconds=3600)
     assert failures <= 1000
     assert allowance > 100, "it grows again"
 
 
-def test_36_what_always_fails_costs_few_pieces_and_pauses_late():
+def test_what_always_fails_costs_few_pieces_and_pauses_late():
     failures, now, end = story(lambda now: True, hours=24, seconds=3600)
     assert end == "paused"
     assert failures <= 40
     assert now >= 3.3 * 3600
 
 
-def test_35_what_was_released_before_it_shrank_and_sent_after_that_counts():
+def test_what_was_released_before_it_shrank_and_sent_after_that_counts():
     """Waves have little room while most fail: what is sent by and by must be able to end the bad time."""
     state = Throttle(at_once=200, queued=200, a=20)
     state = count(state, [End(3, False, "exit 3")] * 20, next_wave=9, now=10.0, line=70).throttle
@@ -157,7 +157,7 @@ def test_35_what_was_released_before_it_shrank_and_sent_after_that_counts():
     assert (after.a, after.bad, after.again > 0) == (20, 0.0, True)
 
 
-def test_35_a_bad_time_reaches_back_to_the_good_decision_before_the_first_failures():
+def test_a_bad_time_reaches_back_to_the_good_decision_before_the_first_failures():
     """While old successes still come in, a storage has died some decisions before most attempts fail."""
     state = NEW._replace(a=50, decided=100.0)
     state = ended(state, well=46, badly=4, now=200.0).throttle
@@ -170,7 +170,7 @@ def test_35_a_bad_time_reaches_back_to_the_good_decision_before_the_first_failur
     assert (done.throttle.bad, done.throttle.doubt, done.throttle.again) == (0.0, 0.0, 100.0)
 
 
-def test_35_a_bad_time_reaches_back_to_the_first_failure_after_which_nothing_that_was_released_later_ended_well():
+def test_a_bad_time_reaches_back_to_the_first_failure_after_which_nothing_that_was_released_later_ended_well():
     """A few attempts fail at once; for some decisions all others that end are old ones, which end well."""
     state = NEW._replace(a=200, at_once=200, decided=100.0)
     state = ended(state, well=48, badly=2, wave=7, now=200.0).throttle
@@ -180,7 +180,7 @@ def test_35_a_bad_time_reaches_back_to_the_first_failure_after_which_nothing_tha
     assert (state.a, state.bad) == (100, 100.0)
 
 
-def test_35_a_failure_is_no_part_of_the_trouble_if_what_was_released_after_it_ended_well():
+def test_a_failure_is_no_part_of_the_trouble_if_what_was_released_after_it_ended_well():
     state = NEW._replace(a=200, at_once=200, decided=100.0)
     state = ended(state, well=48, badly=2, wave=7, now=200.0).throttle
     for now in (300.0, 400.0, 500.0):

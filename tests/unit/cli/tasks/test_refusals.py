@@ -161,7 +161,7 @@ def plain(told: str) -> str:
 
 
 @pytest.mark.parametrize("row", OF_FILES)
-def test_59_what_is_wrong_in_a_file_is_told_and_nothing_is_stored(ground, jim, write, row, monkeypatch):
+def test_what_is_wrong_in_a_file_is_told_and_nothing_is_stored(ground, jim, write, row, monkeypatch):
     name, old, new, words = OF_FILES[row]
     if row.startswith("no store"):
         monkeypatch.setattr("jim.tasks.file.connecting.sees_work", lambda _site: False)
@@ -174,13 +174,13 @@ def test_59_what_is_wrong_in_a_file_is_told_and_nothing_is_stored(ground, jim, w
     assert ground.store.tasks.all() == []
 
 
-def test_59_at_once_0_is_allowed_and_explained(ground, jim, write):
+def test_at_once_0_is_allowed_and_explained(ground, jim, write):
     assert jim("create", write("gen", "output =", "release = { at_once = 0 }\noutput ="))[0] == 0
     assert jim("start", "gen", "--untested")[0] == 0
     assert "throttle: at_once = 0" in plain(jim("explain", "gen")[1])
 
 
-def test_59_a_hole_without_a_value(jim):
+def test_a_hole_without_a_value(jim):
     code, told = jim("create", "--model", "d0-reprocess")
     assert (code, "model d0-reprocess: hole 'run' has no value: run number, for example 194341" in plain(told)) == (
         2,
@@ -232,7 +232,7 @@ OF_VERBS = {
 
 
 @pytest.mark.parametrize("row", OF_VERBS)
-def test_59_what_a_verb_cannot_do_is_told_and_changes_nothing(ground, jim, write, row):
+def test_what_a_verb_cannot_do_is_told_and_changes_nothing(ground, jim, write, row):
     before, verb, code, words = OF_VERBS[row]
     assert jim("create", write("reco"))[0] == 0
     assert jim("create", write("names"))[0] == 0
@@ -258,7 +258,7 @@ def test_59_what_a_verb_cannot_do_is_told_and_changes_nothing(ground, jim, write
         ("pieces = []", "pieces: only a task hands in pieces"),
     ],
 )
-def test_59_a_door_takes_nothing_that_is_for_tasks(ground, capsys, monkeypatch, attribute, words):
+def test_a_door_takes_nothing_that_is_for_tasks(ground, capsys, monkeypatch, attribute, words):
     file = ground.place / "r.toml"
     file.write_text(f'job_type = "executable"\nexecutable = "/bin/true"\n{attribute}\n')
     monkeypatch.setattr("jim.keeper.waking.wake_or_tell", lambda *_: None, raising=False)
@@ -267,7 +267,7 @@ def test_59_a_door_takes_nothing_that_is_for_tasks(ground, capsys, monkeypatch, 
     assert ground.store.grid_jobs() == []
 
 
-def test_59_a_verb_on_a_wave_names_that_of_the_task(ground, jim, write, capsys):
+def test_a_verb_on_a_wave_names_that_of_the_task(ground, jim, write, capsys):
     jim("create", write("gen"))
     jim("start", "gen", "--untested")
     ground.until(lambda: ground.batch.tasks)

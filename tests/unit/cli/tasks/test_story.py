@@ -42,7 +42,7 @@ def ground(chain):
     return chain
 
 
-def test_74_the_story_goes_from_a_promise_to_the_merged_file_while_it_runs_and_after_it(chain, tell):
+def test_the_story_goes_from_a_promise_to_the_merged_file_while_it_runs_and_after_it(chain, tell):
     chain.chain()
     gen, reco, merge = (chain.stores[name] for name in ("gen", "reco", "merge"))
     chain.until(lambda: chain.counts("pieces", "merge") == {"waiting": 1})

@@ -560,7 +560,7 @@ def three(ground, jim):
     ground.store.tasks.change(ground.task("c").id, state=TaskState.PAUSED, reason="by itself: 20 in a row: exit 3")
 
 
-def test_73_all_tasks_are_paused_and_go_on_but_one_that_has_paused_by_itself(ground, jim):
+def test_all_tasks_are_paused_and_go_on_but_one_that_has_paused_by_itself(ground, jim):
     three(ground, jim)
     ended = "pauses; 4 pieces on the way: they are ended, and released again after `jim task resume`"
     assert jim("pause", "--all", "--kill")[1].splitlines() == [f"{name}: {ended}" for name in "abc"]
@@ -662,7 +662,7 @@ def modelled(ground, monkeypatch):
     return place / "lists.toml"
 
 
-def test_75_a_model_becomes_a_task(ground, jim, modelled):
+def test_a_model_becomes_a_task(ground, jim, modelled):
     code, told = jim("create", "--model", "lists", "name=x")
     assert (code, told.splitlines()[0]) == (
         0,
@@ -676,7 +676,7 @@ def test_75_a_model_becomes_a_task(ground, jim, modelled):
     assert jim("create", "--model", "list")[1].startswith("jim: there is no model 'list' in ")
 
 
-def test_75_a_hole_is_asked_for_on_a_terminal(ground, jim, modelled, monkeypatch):
+def test_a_hole_is_asked_for_on_a_terminal(ground, jim, modelled, monkeypatch):
     asked = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda words: asked.append(words) or "asked")
@@ -735,7 +735,7 @@ def test_a_task_does_not_start_without_its_store(ground, jim, tmp_path):
     assert (code, said.splitlines()[-1]) == (2, f"jim: x: output.store: {store}: no such directory")
 
 
-def test_60_a_keeper_is_started_after_a_reboot_for_a_task_that_only_watches(ground, jim, capsys, monkeypatch):
+def test_a_keeper_is_started_after_a_reboot_for_a_task_that_only_watches(ground, jim, capsys, monkeypatch):
     started = []
     monkeypatch.setattr("jim.cli.keeper.start_keeper", started.append)
     (ground.place / "names.txt").write_text("/data/1\n")

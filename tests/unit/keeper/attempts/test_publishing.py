@@ -64,7 +64,7 @@ def second_attempt(world):
 # Limits
 
 
-def test_51_a_65th_key_is_refused_and_counted_and_the_others_go_on(world):
+def test_a_65th_key_is_refused_and_counted_and_the_others_go_on(world):
     for n in range(64):
         publish(world, f"<a>{n}</a>", f"key{n}")
     take_spool(world.keeper)
@@ -136,7 +136,7 @@ def test_the_same_content_again_changes_the_time_and_makes_no_new_version(world,
 # Order
 
 
-def test_51_what_an_older_attempt_publishes_is_kept_and_counts_in_no_sum(world):
+def test_what_an_older_attempt_publishes_is_kept_and_counts_in_no_sum(world):
     first = second_attempt(world)
     phase(world, 200, first)
     take_spool(world.keeper)
@@ -161,7 +161,7 @@ def test_within_an_attempt_a_phase_may_go_back(world):
 # After the end
 
 
-def test_51_a_late_publication_is_marked_and_a_later_one_dropped_and_counted(world, monkeypatch):
+def test_a_late_publication_is_marked_and_a_later_one_dropped_and_counted(world, monkeypatch):
     world.batch.finish(1, code=3)
     take_spool(world.keeper)
     phase(world, 240)
@@ -180,7 +180,7 @@ def test_what_comes_together_with_the_end_is_not_late(world):
     assert (world.store.local_job(1, 0).state.value, done(world)) == ("failed", [(250, 1, 0)])
 
 
-def test_51_after_the_removal_of_its_grid_job_it_goes_without_a_trace(world):
+def test_after_the_removal_of_its_grid_job_it_goes_without_a_trace(world):
     mark = task_of(world).mark
     world.batch.finish(1)
     world.until(lambda: world.store.grid_job(1).outcome)

@@ -53,7 +53,7 @@ def test_what_differs_is_kept_and_marked_and_no_local_job_suffers(world):
     world.until(lambda: world.store.grid_job(1).outcome == "completed")
 
 
-def test_52_with_a_grammar_that_is_not_well_formed_jobs_run(world, caplog):
+def test_with_a_grammar_that_is_not_well_formed_jobs_run(world, caplog):
     world.grammar.write_text("<element")
     publish(world, good='<a xmlns="urn:mine"/>')
     world.go(3)

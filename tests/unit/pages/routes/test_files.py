@@ -44,7 +44,7 @@ def test_a_log_is_shown_with_where_it_was_written(done: Ground, person: Person) 
     assert "/jobs/1/0/log/stdout?attempt=1" in person.page("/jobs/1/0").links()
 
 
-def test_5_a_log_is_shown_in_parts(done: Ground, person: Person) -> None:
+def test_a_log_is_shown_in_parts(done: Ground, person: Person) -> None:
     path = done.leave(1, 1, 2, "stdout", b"")
     with path.open("wb") as file:  # 5 GB, of which the disk has nothing but the end
         file.truncate(5_000_000_000)
@@ -58,7 +58,7 @@ def test_5_a_log_is_shown_in_parts(done: Ground, person: Person) -> None:
     assert len(person.get("/jobs/1/1/log/stdout?from=0&bytes=99999999").data) < 20 * 1024 * 1024
 
 
-def test_5_no_part_of_a_log_cuts_a_character(done: Ground, person: Person) -> None:
+def test_no_part_of_a_log_cuts_a_character(done: Ground, person: Person) -> None:
     done.leave(1, 1, 2, "stdout", "aé€😀".encode() * 10)  # of 1, 2, 3 and 4 bytes
     path, at, seen = "/jobs/1/1/log/stdout", 0, ""
     while at < 100:
@@ -74,7 +74,7 @@ def test_5_no_part_of_a_log_cuts_a_character(done: Ground, person: Person) -> No
     assert "Bytes 9 to 15 of 15" in person.page(f"{path}?from=6").text
 
 
-def test_5_a_log_that_grows_is_truncated_or_replaced(done: Ground, person: Person) -> None:
+def test_a_log_that_grows_is_truncated_or_replaced(done: Ground, person: Person) -> None:
     path = done.leave(1, 1, 2, "stdout", b"one\n")
     with path.open("ab") as file:
         file.write(b"two\n")
@@ -94,7 +94,7 @@ def test_5_a_log_that_grows_is_truncated_or_replaced(done: Ground, person: Perso
     assert person.get("/jobs/1/1/log/stdout").status_code == 410
 
 
-def test_5_a_link_on_the_way_is_not_followed(done: Ground, person: Person, tmp_path: Path) -> None:
+def test_a_link_on_the_way_is_not_followed(done: Ground, person: Person, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "stdout").write_text("secret")
@@ -127,7 +127,7 @@ def test_only_logs_are_shown_as_logs(done: Ground, person: Person, path: str, st
 # Outputs
 
 
-def test_76_an_output_is_the_same_before_and_after_the_tar(done: Ground, person: Person) -> None:
+def test_an_output_is_the_same_before_and_after_the_tar(done: Ground, person: Person) -> None:
     assert "/jobs/1/0/output/out/z.dat" in person.page("/jobs/1/0").links()
     before = person.get("/jobs/1/0/output/out/z.dat")
     assert (before.status_code, before.data) == (200, b"7 bytes")
@@ -142,7 +142,7 @@ def test_76_an_output_is_the_same_before_and_after_the_tar(done: Ground, person:
     assert (after.status_code, after.data, after.headers["Content-Length"]) == (200, b"7 bytes", "7")
 
 
-def test_76_an_output_that_the_tar_has_with_a_stem_is_found_by_its_own_name(done: Ground, person: Person) -> None:
+def test_an_output_that_the_tar_has_with_a_stem_is_found_by_its_own_name(done: Ground, person: Person) -> None:
     """Neither another local job's nor another size is taken for it; its own name counts more."""
     others = {"1.1/out/z_13669_0000.dat": b"1 bytes", "1.0/out/z_13669_0001.dat": b"2 bytes"}
     done.collect(1, {"summary.json": b"{}", **others, "1.0/out/z_13669_0000.dat": b"7 bytes"})
@@ -153,7 +153,7 @@ def test_76_an_output_that_the_tar_has_with_a_stem_is_found_by_its_own_name(done
 
 
 @pytest.mark.parametrize("path", ["/jobs/1/1/output/out/z.dat", "/jobs/1/2/output/stdout", "/jobs/1/0/output/other"])
-def test_76_what_is_no_output_of_a_completed_local_job_is_not_there(done: Ground, person: Person, path: str) -> None:
+def test_what_is_no_output_of_a_completed_local_job_is_not_there(done: Ground, person: Person, path: str) -> None:
     assert person.get(path).status_code == 404
 
 
@@ -173,7 +173,7 @@ def finished(ground: Ground, files: dict[str, bytes], beside: dict[str, bytes]) 
     return tar
 
 
-def test_4_the_members_of_a_tar_are_listed_whatever_they_are_called(done: Ground, person: Person) -> None:
+def test_the_members_of_a_tar_are_listed_whatever_they_are_called(done: Ground, person: Person) -> None:
     names = ["../../x", "/etc/passwd", "<script>", *(f"1.{n}/file" for n in range(250))]
     finished(done, dict.fromkeys(names, b"x" * 700), {})
     page, found = person.page("/jobs/1/result"), []
@@ -194,7 +194,7 @@ def bytes_read() -> int:
     return int(re.search(r"rchar: (\d+)", Path("/proc/self/io").read_text())[1])  # type: ignore[index]
 
 
-def test_4_of_a_hundred_thousand_members_a_page_reads_only_its_own(done: Ground, person: Person) -> None:
+def test_of_a_hundred_thousand_members_a_page_reads_only_its_own(done: Ground, person: Person) -> None:
     tar = finished(done, {f"1.{n}/z": b"" for n in range(100_000)}, {})
     begin, size = 99_950 * 512, tar.stat().st_size
     for path, first, last in (("", 0, 100), (f"?after={begin}", 99_950, 100_000)):
@@ -205,7 +205,7 @@ def test_4_of_a_hundred_thousand_members_a_page_reads_only_its_own(done: Ground,
     assert [each for each in page.links() if "after=" in each] == []
 
 
-def test_4_what_is_no_file_in_a_tar_is_listed_and_nothing_is_written(done: Ground, person: Person) -> None:
+def test_what_is_no_file_in_a_tar_is_listed_and_nothing_is_written(done: Ground, person: Person) -> None:
     tar = finished(done, {}, {})
     with tarfile.open(tar, "w", format=tarfile.PAX_FORMAT) as made:
         for name, kind, to in (
@@ -279,7 +279,7 @@ def test_what_is_no_tar_any_more_is_told(done: Ground, person: Person, content: 
     assert person.get("/jobs/1/result/tar").data == content
 
 
-def test_3_a_picture_is_shown_and_all_else_is_a_download(done: Ground, person: Person) -> None:
+def test_a_picture_is_shown_and_all_else_is_a_download(done: Ground, person: Person) -> None:
     beside = {"mass.png": png(8, 8), "lies.png": b"<html>", "x.svg": b"<svg onload='alert(1)'/>", "x.html": b"<script>"}
     finished(done, {}, beside)
     page = person.page("/jobs/1/result")
@@ -313,7 +313,7 @@ def test_a_document_is_sent_with_its_length(done: Ground, person: Person) -> Non
     assert b'<jim:attempt number="1"' in person.get("/jobs/1/0.xml").data
 
 
-def test_95_a_document_while_the_disk_is_nearly_full(
+def test_a_document_while_the_disk_is_nearly_full(
     done: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jim.reading.documents.xml_documents.LEAST_FREE", 10**18)

@@ -15,7 +15,7 @@ from tests.unit.pages.browser import Page, Person
 from tests.unit.pages.grounds import PHASE, Ground, ended, large
 
 
-def test_6_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
+def test_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
     ground.add(1, 1, 60)
     ground.store.add_grid_job(2, "two", "eve", ground.clock.utc(), {"job_type": "executable", "key": "two"})
     ground.store.add_grid_job(3, "three", "eve", ground.clock.utc(), {"job_type": "executable", "key": "three"})
@@ -40,7 +40,7 @@ def test_6_a_grid_job_of_every_size(ground: Ground, person: Person) -> None:
         assert person.get(f"{path}.xml").status_code == 200
 
 
-def test_6_a_grid_job_that_was_removed_is_gone(ground: Ground, person: Person) -> None:
+def test_a_grid_job_that_was_removed_is_gone(ground: Ground, person: Person) -> None:
     ground.add(1, 1, 60)
     ground.store.removals.remove(ground.store.grid_job(1))
     for path in ("/jobs/1", "/jobs/1/0", "/jobs/1.json", "/jobs/1.xml", "/jobs/1/0/log/stdout"):
@@ -52,7 +52,7 @@ def test_6_a_grid_job_that_was_removed_is_gone(ground: Ground, person: Person) -
     assert person.get("/jobs/2").status_code == 404
 
 
-def test_7_reasons_that_are_all_different_are_few_groups_and_others(ground: Ground, person: Person) -> None:
+def test_reasons_that_are_all_different_are_few_groups_and_others(ground: Ground, person: Person) -> None:
     ground.add(1, 3000, 60)
     letters = "abcdefghijklmnopqrst"
     with ground.store.transaction():
@@ -67,7 +67,7 @@ def test_7_reasons_that_are_all_different_are_few_groups_and_others(ground: Grou
     assert len(groups) == 21
 
 
-def test_8_hosts_in_reasons_are_grouped_and_each_is_reached(ground: Ground, person: Person) -> None:
+def test_hosts_in_reasons_are_grouped_and_each_is_reached(ground: Ground, person: Person) -> None:
     large(ground, 1, 600)
     page = person.page("/jobs/1")
     assert "node failure on * in 8 wordings; * is what differs" in page.text
@@ -87,7 +87,7 @@ def test_8_hosts_in_reasons_are_grouped_and_each_is_reached(ground: Ground, pers
         (999_999_999_999_999, 999_999_999_999_999, "999,999,999,999,999 of 999,999,999,999,999 events", "100.00"),
     ],
 )
-def test_9_odd_phases_are_shown_as_they_are(
+def test_odd_phases_are_shown_as_they_are(
     ground: Ground, person: Person, done: int, total: int, words: str, width: str
 ) -> None:
     ground.add(1, 3, 60)
@@ -102,7 +102,7 @@ def test_9_odd_phases_are_shown_as_they_are(
     assert f"0 of {total:,} events" in person.page("/jobs/1").text, "it may go back"
 
 
-def test_10_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_attempt(
+def test_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_attempt(
     ground: Ground, person: Person
 ) -> None:
     ground.add(1, 2, 60)
@@ -127,7 +127,7 @@ def test_10_phases_of_an_old_attempt_count_on_no_page_and_are_told_with_their_at
     assert told == [("100", "1"), ("3", "2")]
 
 
-def test_12_a_keeper_that_is_stopped_is_told_with_its_pid_and_what_to_do(ground: Ground, person: Person) -> None:
+def test_a_keeper_that_is_stopped_is_told_with_its_pid_and_what_to_do(ground: Ground, person: Person) -> None:
     ground.add(1, 1, 60)
     ground.beat(ago=30)
     lock = os.open(ground.site.state / "keeper.lock", os.O_RDWR)
@@ -141,14 +141,14 @@ def test_12_a_keeper_that_is_stopped_is_told_with_its_pid_and_what_to_do(ground:
     assert person.get("/healthz").status_code == 503
 
 
-def test_46_documents_follow_the_schema(ground: Ground, person: Person) -> None:
+def test_documents_follow_the_schema(ground: Ground, person: Person) -> None:
     large(ground, 1, 100)
     grammar = etree.RelaxNG(etree.fromstring(schema()))
     for path in ("/jobs/1.xml", "/jobs/1/0.xml", "/jobs/1/99.xml"):
         grammar.assertValid(etree.fromstring(person.get(path).data))
 
 
-def test_78_without_completions_there_are_no_quartiles_and_no_end(ground: Ground, person: Person) -> None:
+def test_without_completions_there_are_no_quartiles_and_no_end(ground: Ground, person: Person) -> None:
     ground.add(1, 5, 60)
     ground.send(1, 1, range(5), 50)
     page = person.page("/jobs/1")

@@ -69,7 +69,7 @@ def test_names_are_for_who_may_see_requests(ground: Ground, person: Person) -> N
         ("sort=changed", [4, 2, 1, 3]),
     ],
 )
-def test_23_a_filter_shows_the_same_rows_on_the_page_and_in_json(
+def test_a_filter_shows_the_same_rows_on_the_page_and_in_json(
     busy: Ground, person: Person, query: str, numbers: list[int]
 ) -> None:
     document = person.json(f"/jobs.json?{query}")
@@ -105,7 +105,7 @@ def test_times_are_utc_wherever_the_pages_run(
         time.tzset()
 
 
-def test_24_pages_of_a_list_leave_nothing_out_while_rows_move(busy: Ground, person: Person) -> None:
+def test_pages_of_a_list_leave_nothing_out_while_rows_move(busy: Ground, person: Person) -> None:
     first = person.json("/jobs.json?limit=2")
     assert first["next"] == "/jobs.json?after=3&limit=2"
     assert "/jobs?after=3&limit=2" in person.page("/jobs?limit=2").links()
@@ -134,7 +134,7 @@ def test_what_is_not_known_is_refused_with_what_is(busy: Ground, person: Person)
     assert "(known: after, failed, herd," in person.get("/jobs?colour=red").text
 
 
-def test_6_what_only_lies_in_the_inbox_is_listed(ground: Ground, person: Person) -> None:
+def test_what_only_lies_in_the_inbox_is_listed(ground: Ground, person: Person) -> None:
     request = '{"id": 9, "key": "k", "owner": "eve", "created": "2026-01-31T11:00:00.000Z", "request": '
     (ground.site.state / "inbox" / "request-6b").write_text(request + '{"job_type": "executable", "key": "k"}}')
     assert person.page("/jobs").ids() == ["9"]
@@ -220,7 +220,7 @@ def test_a_reason_with_signs_of_a_pattern_finds_itself(ground: Ground, person: P
         assert person.page(f"/jobs/1?reason={words.replace('%', '%25')}").ids() == [f"1.{n}"]
 
 
-def test_77_a_search_finds_a_batch_job_a_mark_and_a_host(busy: Ground, person: Person) -> None:
+def test_a_search_finds_a_batch_job_a_mark_and_a_host(busy: Ground, person: Person) -> None:
     for word, where in (
         ("9002", "/jobs/2?submission=1"),
         ("jim-3f9a07c2-2-1", "/jobs/2?submission=1"),

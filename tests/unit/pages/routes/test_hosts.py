@@ -64,7 +64,7 @@ def test_the_first_look_at_the_overview_shows_a_black_hole(busy: Ground, person:
     assert person.page("/").all("section", **{"data-part": "holes"})
 
 
-def test_75_black_holes_stay_the_same_when_the_wording_of_reasons_changes(busy: Ground, person: Person) -> None:
+def test_black_holes_stay_the_same_when_the_wording_of_reasons_changes(busy: Ground, person: Person) -> None:
     for idx in range(1, 7):
         said = Reason(Kind.EXIT, {"code": 127}, f"anders gesagt {idx}")
         busy.store.set_attempt(3, 1, idx, reason=said)
@@ -147,7 +147,7 @@ def test_what_is_not_found_out_yet_is_told_so(busy: Ground, person: Person) -> N
     assert person.get("/hosts.json").status_code == person.get("/hosts/wn013.csv").status_code == 503
 
 
-def test_77_a_search_for_a_host_leads_to_its_page(busy: Ground, person: Person) -> None:
+def test_a_search_for_a_host_leads_to_its_page(busy: Ground, person: Person) -> None:
     assert "/hosts/wn013" in person.page("/jobs?q=wn013").links()
     assert "/hosts/wn500" not in person.page("/jobs?q=wn500").links()
 

@@ -57,7 +57,7 @@ def test_a_keeper_at_rest_has_no_heartbeat(ground: Ground, person: Person) -> No
     assert ("jim_keeper_heartbeat_age_seconds",) not in found
 
 
-def test_38_metrics_name_nobody(ground: Ground, person: Person) -> None:
+def test_metrics_name_nobody(ground: Ground, person: Person) -> None:
     ground.add(1, 1, 60, "secret_type", owner="alice", key="grid-key-17")
     person.get("/jobs?owner=alice")
     told = person.get("/metrics").text

@@ -41,7 +41,7 @@ def test_the_page_has_a_form_and_examples_and_is_in_the_menu(person: Person) -> 
         assert person.page(each).all("section")
 
 
-def test_91_a_translated_expression_is_answered_at_once(running: Ground, person: Person) -> None:
+def test_a_translated_expression_is_answered_at_once(running: Ground, person: Person) -> None:
     page = person.page(at(STATES))
     assert "Translated , over 1 document with 4 local jobs" in page.text
     assert told(page)[1:] == [
@@ -62,7 +62,7 @@ def test_a_whole_document_is_read_only_if_that_is_wanted(running: Ground, person
     assert ["1.0", "running"] in told(person.page(go))
 
 
-def test_92_what_can_never_match_is_told_on_the_page(running: Ground, person: Person) -> None:
+def test_what_can_never_match_is_told_on_the_page(running: Ground, person: Person) -> None:
     page = person.page(at("//jim:local_job[@updated > '2026-01-01']/@n"))
     assert "use @updated_s" in page.text
     assert "It finds nothing." in page.text
@@ -120,7 +120,7 @@ def test_an_expression_is_asked_of_some_grid_jobs(running: Ground, person: Perso
     assert person.json(at("count(//jim:grid_job)", ".json", grid="1, 2"))["results"] == [{"job": "", "result": "2"}]
 
 
-def test_38_whoever_only_sees_states_asks_nothing(running: Ground) -> None:
+def test_whoever_only_sees_states_asks_nothing(running: Ground) -> None:
     seer = Person(running, logged_in=False)
     _, cookie = seer.pages.tokens.made(Role.SEE, 1)
     bearer = {"Authorization": f"Bearer {cookie}"}
@@ -133,7 +133,7 @@ def test_38_whoever_only_sees_states_asks_nothing(running: Ground) -> None:
     assert "/query" not in seer.get("/jobs", **bearer).text
 
 
-def test_48_pages_go_on_while_expressions_are_evaluated(running: Ground, person: Person) -> None:
+def test_pages_go_on_while_expressions_are_evaluated(running: Ground, person: Person) -> None:
     with ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(queries._children())

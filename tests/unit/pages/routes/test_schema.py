@@ -45,7 +45,7 @@ def test_grammars_of_job_types_are_listed_and_sent(ground: Ground, person: Perso
     assert person.get("/schema/executable.executable.rng").status_code == 404
 
 
-def test_52_a_grammar_that_is_not_well_formed_is_named_on_the_page(
+def test_a_grammar_that_is_not_well_formed_is_named_on_the_page(
     ground: Ground, person: Person, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.rng").write_text("<element")

@@ -90,7 +90,7 @@ def test_files_wait_until_somebody_closes_their_pool(world: Ground, boss: Person
     assert "Close would change nothing." in again.text
 
 
-def test_41_if_more_would_be_hit_meanwhile_the_page_asks_again(running: Ground, boss: Person) -> None:
+def test_if_more_would_be_hit_meanwhile_the_page_asks_again(running: Ground, boss: Person) -> None:
     running.begin()
     for each, code in zip(list(running.batch.tasks), (3, 0, 0, 3), strict=True):
         running.batch.finish(*each, code=code)
@@ -133,7 +133,7 @@ def test_what_makes_no_sense_is_refused(running: Ground, boss: Person, path: str
     assert words in Page(answer.text).text.lower()
 
 
-def test_39_a_form_without_its_token_or_from_elsewhere_does_nothing(running: Ground, boss: Person) -> None:
+def test_a_form_without_its_token_or_from_elsewhere_does_nothing(running: Ground, boss: Person) -> None:
     good = fields(boss.page(f"{CONTROL}/cancel"))
     for form, headers in (
         ({**good, "form": ""}, {}),
@@ -146,7 +146,7 @@ def test_39_a_form_without_its_token_or_from_elsewhere_does_nothing(running: Gro
     assert running.task("mc").state is TaskState.RUNNING
 
 
-def test_40_off_and_for_other_roles_there_are_no_controls(running: Ground, boss: Person, reader: Person) -> None:
+def test_off_and_for_other_roles_there_are_no_controls(running: Ground, boss: Person, reader: Person) -> None:
     for verb in ("pause", "cancel", "throttle"):
         for where in (f"{CONTROL}/{verb}", f"{CONTROL}/{verb}.json", f"{CONTROL}/{verb}/do"):
             assert reader.get(where).status_code == 404

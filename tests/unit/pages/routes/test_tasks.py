@@ -171,7 +171,7 @@ def test_pieces_are_listed_by_number(failing: Ground, reader: Person, query: str
     assert rows == [f"files/{number}" for number in numbers]
 
 
-def test_74_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained: Chain, capsys, monkeypatch) -> None:
+def test_the_page_of_an_item_tells_its_story_as_the_command_line_does(chained: Chain, capsys, monkeypatch) -> None:
     chained.chain()
     chained.finish()
     reader = Person(chained)  # type: ignore[arg-type]

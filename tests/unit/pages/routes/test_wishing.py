@@ -31,7 +31,7 @@ def test_a_wish_is_left_as_jim_leaves_it_with_who_and_the_keeper_is_called(groun
     assert "cancel" in boss.page("/jobs/1").text
 
 
-def test_39_a_form_without_its_token_or_from_elsewhere_does_nothing_and_is_logged(
+def test_a_form_without_its_token_or_from_elsewhere_does_nothing_and_is_logged(
     grounded: Ground, boss: Person, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = fields(boss.page(CANCEL))
@@ -63,7 +63,7 @@ def test_39_a_form_without_its_token_or_from_elsewhere_does_nothing_and_is_logge
     assert wishes(grounded) == []
 
 
-def test_40_off_there_are_no_controls(person: Person, grounded: Ground) -> None:
+def test_off_there_are_no_controls(person: Person, grounded: Ground) -> None:
     assert all("control" not in rule.rule for rule in person.app.url_map.iter_rules())
     for verb in ("cancel", "retry", "force", "suspend", "resume", "priority"):
         where = f"/jobs/1/control/{verb}"
@@ -73,7 +73,7 @@ def test_40_off_there_are_no_controls(person: Person, grounded: Ground) -> None:
     assert "these pages only read" in person.page("/jobs/1").text
 
 
-def test_40_a_token_controls_only_where_controls_are_on(grounded: Ground, person: Person, boss: Person) -> None:
+def test_a_token_controls_only_where_controls_are_on(grounded: Ground, person: Person, boss: Person) -> None:
     _, secret = boss.pages.tokens.made("control", 1)
     stranger = Person(grounded, logged_in=False)
     assert stranger.get("/jobs/1", Authorization=f"Bearer {secret}").status_code == 200
@@ -85,7 +85,7 @@ def test_40_a_token_controls_only_where_controls_are_on(grounded: Ground, person
 
 
 @pytest.mark.parametrize("role", [Role.SEE, Role.LOOK])
-def test_38_for_other_roles_controls_do_not_exist(grounded: Ground, role: Role) -> None:
+def test_for_other_roles_controls_do_not_exist(grounded: Ground, role: Role) -> None:
     boss = Person(grounded, logged_in=False, controls=True)
     _, secret = boss.pages.tokens.made(role, 1)
     asked = {"Authorization": f"Bearer {secret}"}
@@ -95,7 +95,7 @@ def test_38_for_other_roles_controls_do_not_exist(grounded: Ground, role: Role) 
     assert wishes(grounded) == []
 
 
-def test_41_more_that_run_meanwhile_are_asked_about_again(grounded: Ground, boss: Person) -> None:
+def test_more_that_run_meanwhile_are_asked_about_again(grounded: Ground, boss: Person) -> None:
     shown = fields(boss.page(CANCEL))
     grounded.send(1, 2, [5, 6], 60)
     grounded.change(1, [5, 6], State.SUBMITTED, State.RUNNING, Witness.CLAIM)
@@ -109,7 +109,7 @@ def test_41_more_that_run_meanwhile_are_asked_about_again(grounded: Ground, boss
     assert len(wishes(grounded)) == 1
 
 
-def test_41_fewer_are_not_asked_about_again(grounded: Ground, boss: Person) -> None:
+def test_fewer_are_not_asked_about_again(grounded: Ground, boss: Person) -> None:
     shown = fields(boss.page(CANCEL))
     grounded.change(1, [0, 1], State.RUNNING, State.COMPLETED, Witness.EXIT_RECORD)
     assert boss.post(f"{CANCEL}/do", shown).status_code == 303
@@ -194,7 +194,7 @@ def test_a_page_with_a_form_is_never_kept(boss: Person) -> None:
         assert "ETag" not in answer.headers
 
 
-def test_42_cancelled_by_page_and_by_jim_at_once_one_effect_both_in_the_journal(tmp_path, monkeypatch) -> None:
+def test_cancelled_by_page_and_by_jim_at_once_one_effect_both_in_the_journal(tmp_path, monkeypatch) -> None:
     world = World(tmp_path, monkeypatch)
     grid = world.submit(2)
     world.until(lambda: len(world.batch.tasks) == 2)

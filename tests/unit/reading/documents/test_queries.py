@@ -57,7 +57,7 @@ def test_a_document_too_large_for_a_tree_is_refused_with_a_hint(view: View, monk
     assert [each.text for each in asked(view, TRANSLATED, Of(), Most())] == ["running", "waiting"]
 
 
-def test_48_only_two_children_run_at_once(view: View) -> None:
+def test_only_two_children_run_at_once(view: View) -> None:
     plan = planned(view, WHOLE, Of())
     children = queries._children()
     with children, children, pytest.raises(JimError, match="other expressions are being evaluated"):

@@ -41,7 +41,7 @@ def test_no_file_becomes_larger_than_wanted() -> None:
         unnamed(lambda out: out.write(b"x" * 11), 10)
 
 
-def test_95_a_disk_that_is_filled_meanwhile_ends_the_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_filled_meanwhile_ends_the_writing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fill(out: io.BytesIO) -> None:
         monkeypatch.setattr("jim.reading.documents.xml_documents.LEAST_FREE", 10**18)
         monkeypatch.setattr("jim.reading.documents.xml_documents.LOOK_BYTES", 0)

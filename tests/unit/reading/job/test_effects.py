@@ -62,7 +62,7 @@ def test_an_effect_is_told_in_numbers(seen, verb, target, more, words) -> None:
     assert told(seen, verb, target, **more) == words
 
 
-def test_41_numbers_that_are_shown_are_those_that_are_compared(seen) -> None:
+def test_numbers_that_are_shown_are_those_that_are_compared(seen) -> None:
     found = effect(seen, "cancel", "1")
     assert found.hit == {"run": 2, "are suspended": 1, "wait": 2}
     assert sum(found.hit.values()) == 5

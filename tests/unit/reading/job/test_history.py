@@ -31,7 +31,7 @@ def running(home: Home, done: int, size: int = 100) -> View:
     return View(home.site, home.store)
 
 
-def test_78_an_end_is_estimated_from_the_last_hour(home: Home) -> None:
+def test_an_end_is_estimated_from_the_last_hour(home: Home) -> None:
     view = running(home, 30)
     found = pace(view, view.grid_job(1), view.store.seen.minutes(1))
     assert found is not None
@@ -39,7 +39,7 @@ def test_78_an_end_is_estimated_from_the_last_hour(home: Home) -> None:
     assert (found.end, found.last_hour, found.left) == ("2026-01-31T13:10:00Z", 30, 70)
 
 
-def test_78_too_few_completions_give_no_estimate(home: Home) -> None:
+def test_too_few_completions_give_no_estimate(home: Home) -> None:
     view = running(home, 19)
     assert pace(view, view.grid_job(1), view.store.seen.minutes(1)) is None
     home.later("2026-01-31T13:00:00.000Z")
@@ -47,7 +47,7 @@ def test_78_too_few_completions_give_no_estimate(home: Home) -> None:
     assert pace(view, view.grid_job(1), view.store.seen.minutes(1)) is None, "those of an hour ago do not count"
 
 
-def test_78_quartiles_are_those_of_the_exit_records(home: Home) -> None:
+def test_quartiles_are_those_of_the_exit_records(home: Home) -> None:
     home.add(size=6)
     home.send(*range(6))
     view = View(home.site, home.store)

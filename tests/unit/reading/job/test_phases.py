@@ -26,7 +26,7 @@ def told(home, n=None):
     return [each._replace(updated="") for each in phases(view, view.grid_job(5), n)]
 
 
-def test_10_a_retried_local_job_counts_nothing_of_its_old_attempt(four):
+def test_a_retried_local_job_counts_nothing_of_its_old_attempt(four):
     store = four.store
     send(store, 5, 1, [0, 1])
     for n in (0, 1):

@@ -261,7 +261,7 @@ def test_a_document_shows_one_moment(store, tmp_path):
 # What is published, by attempt
 
 
-def test_94_phases_of_jims_namespace_and_of_none_are_the_same(store):
+def test_phases_of_jims_namespace_and_of_none_are_the_same(store):
     store.publications.publish(12, 0, "phase-sim", fragment("phase sim 3 250 events"), 2)
     store.publications.publish(12, 0, "mine", fragment("<mine/>"), 2)
     store.publications.publish(12, 1, "phase-sim", fragment("phase sim 9 250 events"), 0)

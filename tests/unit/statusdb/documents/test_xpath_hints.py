@@ -27,7 +27,7 @@ from jim.statusdb.documents.xpath_tree import parsed
         ("//jim:local_job[@state='fail']", "@state = 'fail' never holds: the states are completed, "),
     ],
 )
-def test_92_what_can_never_match_is_told(expression, said):
+def test_what_can_never_match_is_told(expression, said):
     (hint,) = hints(parsed(expression))
     assert said in hint
 

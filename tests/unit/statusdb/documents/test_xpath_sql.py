@@ -45,19 +45,19 @@ def hold(place: Path, seed: int, count: int, expressions: Expressions) -> int:
     return results
 
 
-def test_47_translated_expressions_give_what_lxml_gives(tmp_path: Path) -> None:
+def test_translated_expressions_give_what_lxml_gives(tmp_path: Path) -> None:
     expressions = Expressions(47)
     assert sum(hold(tmp_path, seed, 30, expressions) for seed in range(4)) > 100
 
 
 @pytest.mark.torture
-def test_47_a_thousand_expressions_over_200_stores(tmp_path: Path) -> None:
+def test_a_thousand_expressions_over_200_stores(tmp_path: Path) -> None:
     expressions = Expressions(1)
     for seed in range(200):
         hold(tmp_path, seed, 50, expressions)
 
 
-def test_91_the_twelve_expressions_are_translated(tmp_path: Path) -> None:
+def test_the_twelve_expressions_are_translated(tmp_path: Path) -> None:
     with closing(store(tmp_path, 3, grids=4, size=30)) as made:
         view = View(Site(state=tmp_path), made)
         for expression in TWELVE:
@@ -94,7 +94,7 @@ def test_91_the_twelve_expressions_are_translated(tmp_path: Path) -> None:
         "//jim:local_job[" + " or ".join(["@n = 1"] * 200) + "]",
     ],
 )
-def test_92_what_is_outside_the_subset_is_not_translated(expression: str) -> None:
+def test_what_is_outside_the_subset_is_not_translated(expression: str) -> None:
     with pytest.raises(NotTranslated):
         Translation(Root("site")).query(parsed(expression))
 
@@ -123,7 +123,7 @@ def test_a_text_cannot_leave_its_quotes(tmp_path: Path) -> None:
             assert both(view, f'//jim:local_job[@reason = "{text}"]/@n', Of()) == ([], [])
 
 
-def test_92_a_number_with_a_zero_before_is_another_text(tmp_path: Path) -> None:
+def test_a_number_with_a_zero_before_is_another_text(tmp_path: Path) -> None:
     with closing(store(tmp_path, 2, size=20)) as made:
         view = View(Site(state=tmp_path), made)
         got, expected = both(view, "//jim:local_job[@n = '01']/@n", Of())

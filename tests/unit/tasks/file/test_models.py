@@ -41,7 +41,7 @@ def filled(site, **given):
     return spec
 
 
-def test_75_the_model_of_jim_is_the_same_task_as_its_text_written_by_hand(tmp_path, monkeypatch):
+def test_the_model_of_jim_is_the_same_task_as_its_text_written_by_hand(tmp_path, monkeypatch):
     (tmp_path / "mysite").mkdir()
     (tmp_path / "mysite/analysis.py").write_text(
         "from jim.evidence.analysis import usual\n\ndef careful(failed):\n    return usual(failed)\n"

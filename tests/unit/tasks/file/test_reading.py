@@ -315,7 +315,7 @@ def told(file, text):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_59_a_wrong_file_is_refused_with_its_sentence(tmp_path, name):
+def test_a_wrong_file_is_refused_with_its_sentence(tmp_path, name):
     (tmp_path / "names").write_text("a\n")
     good, old, new, line, column, words = WRONG[name]
     text = good.replace(old, new, 1).replace("LIST", str(tmp_path / "names")) if old else ""
@@ -357,7 +357,7 @@ executable = "/bin/true"
         ('task = "generate"', 'task = "reco"', 14, "source.task: reco -> reco: a task cannot feed itself"),
     ],
 )
-def test_59_a_wrong_connector_is_refused_where_it_stands(tmp_path, old, new, column, words):
+def test_a_wrong_connector_is_refused_where_it_stands(tmp_path, old, new, column, words):
     text = FED.replace(old, new, 1)
     assert text != FED
     assert told(tmp_path / "x.toml", text).startswith(f"{tmp_path}/x.toml: line 10, column {column}: {words}")
