@@ -63,6 +63,7 @@ OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 PASSED, FAILED = "passed", "failed"  # what the journal of a task that runs says of a test
 OLDER = "the status DB is older than its requests"
+NOTHING_FAILED = "{name}: no piece has failed"
 
 
 class Pool(NamedTuple):
@@ -271,8 +272,13 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     if verb == TaskVerb.START and not tested:
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
     if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
-        return f"{name}: no piece has failed"
+        return NOTHING_FAILED.format(name=name)
     return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
+
+
+def changes_nothing(task: Task, verb: str, why: str) -> bool:
+    """Tell whether a verb is refused only because there is nothing to do: whoever asks again and again is content."""
+    return verb == TaskVerb.RETRY and why == NOTHING_FAILED.format(name=task.name)
 
 
 def hangs_on(task: Task, verb: str, content: Mapping[str, Any], wished: Set[str]) -> bool:

@@ -22,7 +22,7 @@ from jim.reading.tasks.effects import after_others
 from jim.reading.tasks.task import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
-from jim.tasks.effects import POOL_VERBS, TaskVerb, hangs_on, paused_by_itself, pool_of, refusal
+from jim.tasks.effects import POOL_VERBS, TaskVerb, changes_nothing, hangs_on, paused_by_itself, pool_of, refusal
 from jim.tasks.file.streams import trouble_with
 from jim.tasks.file.wish_checks import unfit
 from jim.tasks.file.words import THROTTLE
@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
     if getattr(arguments, "wait", False):
         return _waited(view, verb, left, quiet=arguments.json)
-    nothing = verb is TaskVerb.RETRY and all(each.get("pieces") == [] for each in records)
+    nothing = verb is TaskVerb.RETRY and not any(each.get("pieces", "left" not in each) for each in records)
     return NOTHING_CHANGED if nothing else 0
 
 
@@ -178,7 +178,8 @@ def _record(view: View, verb: TaskVerb, wanted: Wanted) -> dict[str, Any]:
 
 def _say(records: Iterable[dict[str, Any]]) -> None:
     for each in records:
-        say(f"{each['task']}: {each.get('told') or 'left as it is: ' + each['left']}")
+        name = each["task"]
+        say(f"{name}: {each.get('told') or 'left as it is: ' + each['left'].removeprefix(f'{name}: ')}")
 
 
 def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wished) -> list[Wanted]:
@@ -189,7 +190,7 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: W
     if names:
         found = [_wanted(view, verb, named(view, name), arguments, wished) for name in names]
         for each in found:
-            if each.left:
+            if each.left and not changes_nothing(each.task, verb, each.left):
                 raise BadRequest(each.left)
         return found
     fitting = list(_all(view, verb, arguments, wished))

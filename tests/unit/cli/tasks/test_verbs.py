@@ -845,7 +845,7 @@ def test_what_a_file_says_is_refused_also_while_wishes_wait(ground, jim, capsys)
     assert say_at_once(capsys, "pause", "mc")[0] == 0
     assert say_at_once(capsys, "reopen", "mc")[0] == 2, "it makes events"
     assert say_at_once(capsys, "start", "mc") == (2, "jim: mc is running\n")
-    assert say_at_once(capsys, "retry", "mc") == (2, "jim: mc: no piece has failed\n")
+    assert say_at_once(capsys, "retry", "mc") == (3, "mc: left as it is: no piece has failed\n")
 
 
 def test_a_task_that_was_accepted_is_no_failure_if_it_cannot_be_looked_at(ground, jim, monkeypatch):
