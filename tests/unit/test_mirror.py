@@ -9,6 +9,7 @@ from tests.unit import test_house as house
 from tools.house import ROOT, does
 from tools.house import test_of as place_of_test
 
+DEFINED = re.compile(r"^ *def (test_\w+)", re.MULTILINE)
 EXCUSED = Path(__file__).with_name("without_a_test_module.txt")
 
 
@@ -21,7 +22,12 @@ def test_each_module_has_a_test_module_of_its_name_or_is_excused_and_the_list_on
 
 def test_the_name_of_a_test_is_words() -> None:
     """A number of a list that no reader has says nothing."""
-    named = re.compile(r"^ *(?:async )?def (test_\d\w*)", re.MULTILINE)
-    assert {
-        str(file): found for file in (ROOT / "tests").rglob("*.py") if (found := named.findall(file.read_text()))
-    } == {}
+    names = [name for file in (ROOT / "tests").rglob("*.py") for name in DEFINED.findall(file.read_text())]
+    assert [name for name in names if name[len("test_")].isdigit()] == []
+
+
+def test_the_slowest_tests_are_told_by_their_names() -> None:
+    told = re.findall(r"`(test_\w+)`", (ROOT / "docs/tests.md").read_text())
+    defined = {name for file in (ROOT / "tests").rglob("*.py") for name in DEFINED.findall(file.read_text())}
+    assert len(told) == 30
+    assert set(told) <= defined
