@@ -73,12 +73,14 @@ class Derived(StorePart):
 
     def _count_pulse(self, counted: Mapping[tuple[int, int | None, str], int]) -> None:
         """Count what happened, for the grid job and for the site (grid job 0)."""
-        told = [(each, minute, what, times) for (grid, minute, what), times in counted.items() for each in (grid, 0)]
-        self.db.executemany(COUNT_PULSE, [each for each in told if each[1] is not None and each[3]])
+        counts = [(each, minute, what, times) for (grid, minute, what), times in counted.items() for each in (grid, 0)]
+        self.db.executemany(COUNT_PULSE, [each for each in counts if each[1] is not None and each[3]])
 
-    def attempts_before(self, told: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[str, str, str]]:
+    def attempts_before(self, changes: Mapping[Key, Mapping[str, Any]]) -> dict[Key, tuple[str, str, str]]:
         """Return host, verdict and start of attempts in which one of these is about to change."""
-        keys = [key for key, columns in told.items() if not columns.keys().isdisjoint(("host", "verdict", "started"))]
+        keys = [
+            key for key, columns in changes.items() if not columns.keys().isdisjoint(("host", "verdict", "started"))
+        ]
         found = self.db.execute(BEFORE, rows.keys(keys)) if keys else ()
         return {(grid, k, idx): facts for grid, k, idx, *facts in found}
 

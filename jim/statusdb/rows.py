@@ -266,9 +266,9 @@ def with_reason(columns: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**columns, "reason": reason.words, "kind": reason.kind, "facts": facts}
 
 
-def attempt_columns(told: Mapping[str, Any]) -> dict[str, Any]:
+def attempt_columns(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns of an attempt as SQLite takes them."""
-    columns = {name: column(value) for name, value in with_reason(told).items()}
+    columns = {name: column(value) for name, value in with_reason(changes).items()}
     return columns | {"record": packed(columns["record"])} if "record" in columns else columns
 
 

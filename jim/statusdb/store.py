@@ -188,8 +188,8 @@ class Store(Submissions):
         """Store a row of pieces as local jobs; they wait, or have failed (`Kind.NOT_MADE`) if the piece says why."""
         now = self.clock.utc()
         with self.transaction():
-            for told in rows.new_local_jobs(first, pieces):
-                self.db.execute(rows.ADD_PIECES, (grid, now, *told))
+            for row in rows.new_local_jobs(first, pieces):
+                self.db.execute(rows.ADD_PIECES, (grid, now, *row))
 
     def end_split(self, grid: int, size: int) -> None:
         """Let the local jobs count: step split."""
@@ -245,9 +245,9 @@ class Store(Submissions):
         with self.transaction():
             for each in changes:
                 which, values = rows.among(each.numbers)
-                told = {"state": each.now, "witness": each.witness, "reason": each.reason}
+                columns = {"state": each.now, "witness": each.witness, "reason": each.reason}
                 there = self._in_state(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt))
-                self._move(each.grid, each.was, there, told, each.spent)
+                self._move(each.grid, each.was, there, columns, each.spent)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state is written to the journal, and counts."""
@@ -258,10 +258,10 @@ class Store(Submissions):
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Kill the first waiting local jobs, as someone wished; return the number."""
-        told = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
+        columns = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             numbers = [n for (n,) in self.db.execute(rows.FIRST_WAITING, (grid, at_most))]
-            self._move(grid, State.WAITING, numbers, told)
+            self._move(grid, State.WAITING, numbers, columns)
         return len(numbers)
 
     def _in_state(self, grid: int, was: State, which: str, values: Sequence[Any]) -> list[int]:
@@ -269,7 +269,7 @@ class Store(Submissions):
         sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
         return [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
 
-    def _move(self, grid: int, was: State, numbers: Sequence[int], told: Mapping[str, Any], spent: int = 0) -> None:
+    def _move(self, grid: int, was: State, numbers: Sequence[int], changes: Mapping[str, Any], spent: int = 0) -> None:
         """Change columns of local jobs, which are in state `was`.
 
         Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
@@ -278,7 +278,7 @@ class Store(Submissions):
         if not numbers:
             return
         self.touch(grid)
-        columns = {name: rows.column(value) for name, value in rows.with_reason(told).items()}
+        columns = {name: rows.column(value) for name, value in rows.with_reason(changes).items()}
         now = self.clock.utc()
         self._note_state(grid, numbers, was, columns, now)
         names = ", ".join(f"{name} = ?" for name in (*columns, "updated"))
@@ -327,7 +327,7 @@ class Store(Submissions):
             which, values = rows.among([job.n for job in jobs])
             sent = f"UPDATE local_job SET attempt = attempt + 1, submission = ? WHERE grid = ? AND {which}"
             self.db.execute(sent, (k, grid, *values))
-            told = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
+            change = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
             waited = self._in_state(grid, State.WAITING, which, values)
-            self._move(grid, State.WAITING, waited, told)  # which also marks the grid job as changed
+            self._move(grid, State.WAITING, waited, change)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))

@@ -22,8 +22,8 @@ class Removals(StorePart):
                 self.db.execute(f"DELETE FROM {table} WHERE grid = ?", (job.id,))
             self.db.execute("DELETE FROM grid_job WHERE id = ?", (job.id,))
             self.connected.touch(job.id)
-            told = job.id, job.place, self.clock.utc()
-            self.db.execute("INSERT OR REPLACE INTO removed (grid, place, at) VALUES (?, ?, ?)", told)
+            row = job.id, job.place, self.clock.utc()
+            self.db.execute("INSERT OR REPLACE INTO removed (grid, place, at) VALUES (?, ?, ?)", row)
 
     def to_finish(self) -> list[tuple[int, str]]:
         """Return the grid jobs that were removed, with the directories that may be left."""

@@ -45,8 +45,8 @@ class Senders(StorePart):
 
     def put(self, grid: int, sender: Sender) -> None:
         """Record who sent a grid job."""
-        told = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact), int(sender.known)
-        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?, ?)", told)
+        row = grid, column(sender.dn), column(json.dumps(sender.fqans)), column(sender.contact), int(sender.known)
+        self.db.execute("INSERT OR REPLACE INTO sender VALUES (?, ?, ?, ?, ?)", row)
 
     def of(self, grid: int) -> Sender:
         """Return who sent a grid job; empty if that is not known, or not any more."""
@@ -108,5 +108,5 @@ class Senders(StorePart):
         """Record since when attempts can never start, and which may start again or have ended."""
         with self.transaction():
             self.db.executemany("DELETE FROM in_vain WHERE grid = ? AND k = ? AND idx = ?", over)
-            told = ((*key, since) for key, since in begun.items())
-            self.db.executemany("INSERT OR REPLACE INTO in_vain VALUES (?, ?, ?, ?)", told)
+            new = ((*key, since) for key, since in begun.items())
+            self.db.executemany("INSERT OR REPLACE INTO in_vain VALUES (?, ?, ?, ?)", new)

@@ -82,11 +82,11 @@ class Submissions(Connected):
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a found submission, with attempts at local jobs by index: n, attempt."""
-        told = found.grid, found.k, found.mark, found.size, found.state, found.updated
+        facts = found.grid, found.k, found.mark, found.size, found.state, found.updated
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
             self.touch(found.grid)
-            self.db.execute(rows.TAKE_UP, (*told, *map(rows.column, why)))
+            self.db.execute(rows.TAKE_UP, (*facts, *map(rows.column, why)))
             mine = ((found.grid, found.k, idx, *each, found.updated) for idx, each in attempts.items())
             self.db.executemany(rows.ADD_ATTEMPT, mine)
 
@@ -117,20 +117,20 @@ class Submissions(Connected):
         """Change columns of an attempt."""
         self.set_attempts({(grid, k, idx): columns})
 
-    def set_attempts(self, told: Mapping[Key, Mapping[str, Any]]) -> None:
+    def set_attempts(self, changes: Mapping[Key, Mapping[str, Any]]) -> None:
         """Change columns of several attempts: those with the same columns in one statement."""
         now = self.clock.utc()
-        stored = {key: {**rows.attempt_columns(columns), "updated": now} for key, columns in told.items()}
+        stored = {key: {**rows.attempt_columns(columns), "updated": now} for key, columns in changes.items()}
         alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for key, columns in stored.items():
             alike.setdefault(tuple(columns), []).append((*columns.values(), *key))
         with self.transaction():
-            before = self.derived.attempts_before(told)
+            before = self.derived.attempts_before(changes)
             for names, values in alike.items():
                 changed = ", ".join(f"{name} = ?" for name in names)
                 self.db.executemany(f"UPDATE attempt SET {changed} WHERE grid = ? AND k = ? AND idx = ?", values)
             self.derived.follow_attempts(before, stored, now)
-            self.touch(*{grid for grid, _, _ in told})
+            self.touch(*{grid for grid, _, _ in changes})
 
     def compared(self, keys: Iterable[Key]) -> dict[Key, Compared]:
         """Return what evidence of attempts is compared with."""

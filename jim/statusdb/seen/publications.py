@@ -86,8 +86,8 @@ class Publications(StorePart):
 
     def _follow_phase(self, grid: int, n: int, name: str, content: str, now: str, attempt: int) -> None:
         if phase := phase_of(content):
-            told = phase.name, phase.unit, phase.done, phase.total, attempt, now
-            self.db.execute("INSERT OR REPLACE INTO phase VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (grid, name, n, *told))
+            facts = phase.name, phase.unit, phase.done, phase.total, attempt, now
+            self.db.execute("INSERT OR REPLACE INTO phase VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (grid, name, n, *facts))
         else:
             self.db.execute("DELETE FROM phase WHERE grid = ? AND key = ? AND n = ?", (grid, name, n))
 

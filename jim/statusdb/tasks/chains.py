@@ -191,8 +191,8 @@ class Chains(StorePart, Following):
             self.pools.set_source(task.id, source.k, closed="")
         if group and group.closed:
             self.pools.set_group(task.id, output.grp, closed="")
-            told = f"group {output.grp}" if output.grp else "all items"
-            self.tasks.note(task.id, "opened again", f"{told}: {item_name(output)} {why}")
+            what = f"group {output.grp}" if output.grp else "all items"
+            self.tasks.note(task.id, "opened again", f"{what}: {item_name(output)} {why}")
         if task.state is TaskState.FINISHED:
             self.tasks.change(task.id, state=TaskState.RUNNING, outcome="", reason=f"{item_name(output)} {why}")
 

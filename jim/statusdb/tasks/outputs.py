@@ -21,9 +21,13 @@ OUTPUTS = "SELECT * FROM output"
 
 def read_output(row: Sequence[Any]) -> Output:
     """Read an output from its row."""
-    told = list(row)
-    told[6], told[7], told[15] = OutputState(told[6]), Todo(told[7]), json.loads(told[15]) if told[15] else {}
-    return Output(*told)
+    values = list(row)
+    values[6], values[7], values[15] = (
+        OutputState(values[6]),
+        Todo(values[7]),
+        json.loads(values[15]) if values[15] else {},
+    )
+    return Output(*values)
 
 
 def pool_of(stream: str) -> str:

@@ -19,9 +19,9 @@ ADD_ITEM = (
 
 
 def _item(row: Sequence[Any]) -> Item:
-    told = list(row)
-    told[4], told[12] = ItemState(told[4]), json.loads(told[12]) if told[12] else {}
-    return Item(*told)
+    values = list(row)
+    values[4], values[12] = ItemState(values[4]), json.loads(values[12]) if values[12] else {}
+    return Item(*values)
 
 
 def ids(numbers: Iterable[int]) -> str:
@@ -47,9 +47,9 @@ class Pools(StorePart):
             which = "item INDEXED BY item_available SET since = min(since + ?, ?) WHERE state = 'available'"
             self.db.execute(f"UPDATE {which} AND (? <> 0 OR since > ?)", (jump, now, jump, now))
             for task in self.tasks.all():
-                told = {name: min(float(task.throttle.get(name, 0)), now) for name in THROTTLE_TIMES}
-                if told != {name: float(task.throttle.get(name, 0)) for name in THROTTLE_TIMES}:
-                    self.tasks.change(task.id, throttle={**task.throttle, **told})
+                times = {name: min(float(task.throttle.get(name, 0)), now) for name in THROTTLE_TIMES}
+                if times != {name: float(task.throttle.get(name, 0)) for name in THROTTLE_TIMES}:
+                    self.tasks.change(task.id, throttle={**task.throttle, **times})
 
     # Sources and groups
 

@@ -45,9 +45,9 @@ OF_TASK = ("fix", "source", "pool_group", "item", "piece", "piece_item", "output
 
 
 def _task(row: Sequence[Any]) -> Task:
-    told = list(row)
-    told[6], told[12] = TaskState(told[6]), json.loads(told[12])
-    return Task(*told)
+    values = list(row)
+    values[6], values[12] = TaskState(values[6]), json.loads(values[12])
+    return Task(*values)
 
 
 def _moved(value: Any, old: str, new: str) -> Any:

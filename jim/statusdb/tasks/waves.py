@@ -21,9 +21,9 @@ BEHIND = (
 
 
 def _wave(row: Sequence[Any]) -> Wave:
-    told = list(row)
-    told[3] = WaveState(told[3])
-    return Wave(*told)
+    values = list(row)
+    values[3] = WaveState(values[3])
+    return Wave(*values)
 
 
 class Waves(StorePart):
