@@ -137,11 +137,11 @@ def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[st
     wanted = None if names is None else set(names)
     found, ends = dict[str, list[Part]](), dict[str, list[Part]]()
     for member in _members(packed):
-        if told := MEMBER.fullmatch(member.name):
-            part = Part(int(told[1]), member.offset_data, member.size, bool(member.mode & 0o100))
-            is_end = END.fullmatch(told[2])
-            if is_end or wanted is None or told[2] in wanted:
-                (ends if is_end else found).setdefault(told[2], []).append(part)
+        if matched := MEMBER.fullmatch(member.name):
+            part = Part(int(matched[1]), member.offset_data, member.size, bool(member.mode & 0o100))
+            is_end = END.fullmatch(matched[2])
+            if is_end or wanted is None or matched[2] in wanted:
+                (ends if is_end else found).setdefault(matched[2], []).append(part)
     for name, parts in ends.items():
         _add_ends(found, name, parts, wanted)
     return found

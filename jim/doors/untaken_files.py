@@ -50,7 +50,7 @@ def hint(state: Path, number: int) -> str:
     """Say which files may be the request of a grid job that a door has accepted, and no keeper knows; empty: none."""
     if not (state / "answers" / str(number)).exists():
         return ""
-    told = [f"{path} may be its request: {remedy(path)}" for path in barred(state) if path.name.startswith("request-")]
+    hints = [f"{path} may be its request: {remedy(path)}" for path in barred(state) if path.name.startswith("request-")]
     damaged = [path for path in aside(state) if path.name.startswith(f"{inbox.ASIDE}request-")]
-    told += [f"{path} may be its request, but is damaged: submit the request again" for path in damaged]
-    return "".join(f"; {each}" for each in told[:FEW])
+    hints += [f"{path} may be its request, but is damaged: submit the request again" for path in damaged]
+    return "".join(f"; {each}" for each in hints[:FEW])

@@ -65,8 +65,8 @@ def stored(told: str) -> dict[str, Avoided]:
 
 def to_store(avoided: Iterable[Avoided]) -> str:
     """Return hosts as the store keeps them."""
-    told = [each.told() for each in avoided]
-    return json.dumps(told) if told else ""
+    records = [each.told() for each in avoided]
+    return json.dumps(records) if records else ""
 
 
 @dataclass(frozen=True, slots=True)

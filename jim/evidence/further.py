@@ -79,23 +79,23 @@ def decide(rules: Iterable[Rule], failed: Failed, most: Mapping[str, int]) -> De
 def _changes(rule: Rule, failed: Failed, most: Mapping[str, int]) -> tuple[dict[str, int | str] | None, str]:
     """Return what the next attempt asks for, and the words; None: the site allows no more."""
     found: dict[str, int | str] = {}
-    told = []
+    words = []
     for name, value in rule.change.items():
         if name == "queue":
             found[name] = value
-            told.append(f"queue {value}")
+            words.append(f"queue {value}")
             continue
         was = failed.asked.get(name) or _measured(name, failed)
         if was is None and isinstance(value, str):
-            told.append(f"{name} as before, because the request leaves it to the batch system")
+            words.append(f"{name} as before, because the request leaves it to the batch system")
             continue
         wanted, limit = _grown(value, int(was or 0)), most.get(name, 0)
         new = min(wanted, limit) if limit else wanted
         if isinstance(value, str) and was and new <= int(was):
             return None, f"{name} is {int(was):,} already, and the site allows no more"
         found[name] = new
-        told.append(f"{name} {f'{int(was):,} → ' if was else ''}{new:,}")
-    return found, f"with {', '.join(told)}" if told else f"by the rule for {rule.when!r}"
+        words.append(f"{name} {f'{int(was):,} → ' if was else ''}{new:,}")
+    return found, f"with {', '.join(words)}" if words else f"by the rule for {rule.when!r}"
 
 
 def _measured(name: str, failed: Failed) -> int | None:

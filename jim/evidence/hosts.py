@@ -157,11 +157,11 @@ def _judged(host: str, row: Sequence[Tried], others: Sequence[Tried]) -> BlackHo
     """Compare a host with the others: at the same grid jobs if these were tried there, else at all."""
     longest = max(each.seconds for each in row)
     grids = {each.grid for each in row}
-    told = [each for each in others if each.good is not None or each.seconds >= TIMES * longest]
-    same = [each for each in told if each.grid in grids]
-    told = sorted(same if len(same) >= LEAST else told, key=lambda each: each.began)[-LOOKED_AT:]
-    good = sum(each.good is not False for each in told)
-    if good < LEAST or 2 * good < len(told):
+    speaking = [each for each in others if each.good is not None or each.seconds >= TIMES * longest]
+    same = [each for each in speaking if each.grid in grids]
+    speaking = sorted(same if len(same) >= LEAST else speaking, key=lambda each: each.began)[-LOOKED_AT:]
+    good = sum(each.good is not False for each in speaking)
+    if good < LEAST or 2 * good < len(speaking):
         return None
     eaten = tuple(each.key for each in row)
-    return BlackHole(host, len(row), row[-1].at, row[0].at, longest, good, len(told), eaten)
+    return BlackHole(host, len(row), row[-1].at, row[0].at, longest, good, len(speaking), eaten)

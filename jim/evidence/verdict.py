@@ -66,8 +66,8 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any], program: str) -> Ver
     if record.reason:  # a warning: the payload is not to blame for the result
         return Verdict(State.FAILED, _warned(record, end, end_of(end)), witness, again=True)
     if record.kills:
-        told = f"out of memory: the kernel has ended {record.kills:,} of its processes ({end_of(end)})"
-        return Verdict(State.FAILED, reason(Kind.MEMORY, end, told=told), witness, again=True)
+        words = f"out of memory: the kernel has ended {record.kills:,} of its processes ({end_of(end)})"
+        return Verdict(State.FAILED, reason(Kind.MEMORY, end, told=words), witness, again=True)
     if record.signal == signal.SIGKILL:
         # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)
@@ -135,9 +135,9 @@ def of_lost(ended: Observation | None, stuck: str = "", *, cancelled: bool) -> V
     """Judge an attempt that was accepted, is fenced, and never started."""
     if cancelled:
         return Verdict(State.KILLED, _cancelled("before it started"), Witness.FENCE)
-    told, facts = _told(ended)
+    words, facts = _told(ended)
     facts = {"cause": ended.kind, **facts} if ended and ended.kind else facts
-    lost = reason(Kind.LOST, facts, told=told or stuck or "left the queue without starting")
+    lost = reason(Kind.LOST, facts, told=words or stuck or "left the queue without starting")
     return Verdict(State.FAILED, lost, Witness.FENCE, again=True)
 
 
@@ -190,15 +190,15 @@ def _by(kind: Kind, why: Reason) -> Reason:
 
 def of_vanished(ended: Observation | None, *, back: bool = False, cancelled: bool) -> Verdict:
     """Judge an attempt that started, is dead, and left no exit record."""
-    told, facts = _told(ended)
-    witness = Witness.ACCOUNTING if told else Witness.CLAIM
+    words, facts = _told(ended)
+    witness = Witness.ACCOUNTING if words else Witness.CLAIM
     if cancelled:
-        return Verdict(State.KILLED, _cancelled(f"({told or 'no exit record'})", facts), witness)
+        return Verdict(State.KILLED, _cancelled(f"({words or 'no exit record'})", facts), witness)
     if back:
         return Verdict(State.FAILED, reason(Kind.PUT_BACK), Witness.QUEUE, again=True)
-    if ended is None or not told:
+    if ended is None or not words:
         return Verdict(State.FAILED, reason(Kind.VANISHED), witness, again=True)
-    found = reason(ended.kind or Kind.ACCOUNTING, facts, told=told)
+    found = reason(ended.kind or Kind.ACCOUNTING, facts, told=words)
     return Verdict(State.FAILED, found, witness, again=found.kind not in OF_TIME)
 
 

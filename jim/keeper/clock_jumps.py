@@ -21,10 +21,10 @@ BOOT, AHEAD = "boot", "ahead"  # facts: the boot that stored times refer to, and
 
 def resume(store: Store, clock: Clock) -> None:
     """Take over the due times of the keeper before; after a reboot or a jump of the clock, make everything due."""
-    told = store.fact(AHEAD) if store.fact(BOOT) == clock.boot_id() else ""
-    jump = clock.ahead() - float(told) if told else 0.0  # after a reboot, nobody knows of any
-    if told and abs(jump) <= JUMP_SECONDS:
-        clock.follow(float(told))
+    ahead = store.fact(AHEAD) if store.fact(BOOT) == clock.boot_id() else ""
+    jump = clock.ahead() - float(ahead) if ahead else 0.0  # after a reboot, nobody knows of any
+    if ahead and abs(jump) <= JUMP_SECONDS:
+        clock.follow(float(ahead))
     else:
         _count_anew(store, clock, jump)
 

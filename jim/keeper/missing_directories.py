@@ -73,8 +73,8 @@ def take_claims(keeper: Keeper, keys: list[Key]) -> Holders:
 def _behind_link(keeper: Keeper, directory: Path, error: LinkFound) -> IsAway:
     """Warn of a link, once a minute. It proves nothing: whether the directory was removed is asked anew after it."""
     keeper.hold.away.pop(directory, None)
-    told, now = Path(error.filename) / TOLD, keeper.clock.boot()
-    if now - keeper.hold.away.get(told, -math.inf) >= TOLD_SECONDS:
-        keeper.hold.away[told] = now
+    key, now = Path(error.filename) / TOLD, keeper.clock.boot()
+    if now - keeper.hold.away.get(key, -math.inf) >= TOLD_SECONDS:
+        keeper.hold.away[key] = now
         log.warning("%s", error)
     return IsAway(str(error))

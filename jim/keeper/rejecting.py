@@ -91,16 +91,16 @@ class Rejected:
 
     def note(self, why: Why, name: str, words: str, now: float) -> None:
         """Warn of a file, or only count it, if a warning of the same kind is younger than a minute."""
-        told = self._told.setdefault(why, _Told())
-        told.since, told.last = told.since + 1, f"{name!r} {why}{f': {words}' if words else ''}"
-        if now - told.at >= TOLD_SECONDS:
-            _warn(told, now)
+        counted = self._told.setdefault(why, _Told())
+        counted.since, counted.last = counted.since + 1, f"{name!r} {why}{f': {words}' if words else ''}"
+        if now - counted.at >= TOLD_SECONDS:
+            _warn(counted, now)
 
     def tell(self, work: Path, now: float) -> None:
         """Once a minute, warn of what was only counted, and count what is there: people may have cleaned up."""
-        for told in self._told.values():
-            if told.since and now - told.at >= TOLD_SECONDS:
-                _warn(told, now)
+        for counted in self._told.values():
+            if counted.since and now - counted.at >= TOLD_SECONDS:
+                _warn(counted, now)
         if now - self._counted >= TOLD_SECONDS:
             self._there, self._counted = None, now
             if self._removed:
@@ -113,10 +113,10 @@ def _remove_flood(work: Path) -> None:
         remove_tree(place / FLOOD)
 
 
-def _warn(told: _Told, now: float) -> None:
-    more = f"; {told.since - 1:,} more files like this since the last warning" if told.since > 1 else ""
-    log.warning("spool: %s%s; rejected/ in the work directory keeps the first %d", told.last, more, MOST)
-    told.at, told.since = now, 0
+def _warn(counted: _Told, now: float) -> None:
+    more = f"; {counted.since - 1:,} more files like this since the last warning" if counted.since > 1 else ""
+    log.warning("spool: %s%s; rejected/ in the work directory keeps the first %d", counted.last, more, MOST)
+    counted.at, counted.since = now, 0
 
 
 def _count(file: Path, more: int) -> None:

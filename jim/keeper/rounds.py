@@ -139,7 +139,7 @@ class Rounds:
 
     def idle(self) -> bool:
         """Tell whether no work is left."""
-        told = all(door.idle() for door in self.keeper.doors.by_name.values())
+        doors_idle = all(door.idle() for door in self.keeper.doors.by_name.values())
         waits = (
             self._expects_reports() or self.keeper.store.tasks.any_live() or self.keeper.store.at_doors.any_unplaced()
         )
@@ -147,7 +147,7 @@ class Rounds:
         # A listing shows whether a batch job goes on after its end. Only a job that does is waited for: the one listing
         # after the last end would make each keeper end later, and if this one ends before, the next one asks.
         waits = waits or bool(self.keeper.doubts.lingering)
-        return told and self.keeper.workers.idle() and not waits and not names(self.keeper.site.state)
+        return doors_idle and self.keeper.workers.idle() and not waits and not names(self.keeper.site.state)
 
     def _expects_reports(self) -> bool:
         return self.keeper.looks.publications or self.keeper.store.unfinished()

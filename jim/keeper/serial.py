@@ -107,10 +107,11 @@ def home_before(store: Store) -> Home:
 def refuse_outdated(site: Site, store: Store, instances: tuple[str, ...]) -> None:
     """Refuse a state directory that is behind its work directory, and one that was moved or copied."""
     found, here, before = serials(site, store), home(site), home_before(store)
-    told = instances_in(site.work)
-    if told and told[0] != instances[0] and instances[0] in told:
+    others = instances_in(site.work)
+    if others and others[0] != instances[0] and instances[0] in others:
         raise Outdated(
-            f"{site.work} has been taken over by another copy of {site.state}: its instance is {told[0]} now. {CHOICE}"
+            f"{site.work} has been taken over by another copy of {site.state}: its instance is {others[0]} now. "
+            f"{CHOICE}"
         )
     if found.behind:
         raise Outdated(f"{site.state} is older than the work done with it: its serial is {found}. {CHOICE}")

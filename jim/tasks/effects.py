@@ -209,9 +209,9 @@ def given_up(store: Store, piece: PieceRow, items: Mapping[int, Item]) -> set[in
 
 def not_kept(store: Store, items: Mapping[int, Item]) -> set[int]:
     """Return the items whose files went with their grid jobs, also if the task that made them was removed since."""
-    told = {each.id for each in items.values() if each.state is ItemState.GONE and each.note == NOT_KEPT}
+    gone = {each.id for each in items.values() if each.state is ItemState.GONE and each.note == NOT_KEPT}
     fed = [each.id for each in items.values() if each.output > 0]
-    return told | (store.promises.not_kept(fed) if fed else set())
+    return gone | (store.promises.not_kept(fed) if fed else set())
 
 
 def lost(store: Store, task: Task) -> dict[int, Item]:

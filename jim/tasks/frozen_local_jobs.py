@@ -21,7 +21,7 @@ def freeze(keeper: Keeper, piece: PieceRow, why: str) -> int:
     with suppress(UnknownJob):  # its grid job was removed
         local = keeper.store.local_job(grids[piece.wave], piece.n)
         if local.state in FROZEN_AS:
-            told = {"witness": Witness.USER, "reason": why, "wish": ""}
-            keeper.store.set_local_job(grids[piece.wave], piece.n, state=FROZEN_AS[local.state], **told)
+            columns = {"witness": Witness.USER, "reason": why, "wish": ""}
+            keeper.store.set_local_job(grids[piece.wave], piece.n, state=FROZEN_AS[local.state], **columns)
         return local.attempt
     return 0

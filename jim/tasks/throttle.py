@@ -106,7 +106,7 @@ def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float, line
 
     `line` is the last line of the journal.
     """
-    told, paused = list[str](), ""
+    lines, paused = list[str](), ""
     state = state._replace(a=state.a or state.first, decided=state.decided or now)
     for end in ends:
         state = _counted(state, end)
@@ -115,11 +115,11 @@ def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float, line
             state = state._replace(row=0)
         if state.ended >= max(FEWEST, min(state.a, MOST)):
             state, words = _decide(state, next_wave, now, line)
-            told += [words] if words else []
+            lines += [words] if words else []
     if state.ended and now - state.decided >= state.probe_seconds:
         state, words = _decide(state, next_wave, now, line)
-        told += [words] if words else []
-    return Decided(state, "; ".join(told), paused)
+        lines += [words] if words else []
+    return Decided(state, "; ".join(lines), paused)
 
 
 def _counted(state: Throttle, end: End) -> Throttle:

@@ -150,8 +150,8 @@ def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
             each = named[spec.name]
             limits = {name: getattr(spec.release, name) for name in (*THROTTLE, "probe_seconds")}
             throttle = Throttle(**limits)._asdict()
-            told = (each["name"], each["nonce"], content["owner"], spec, each["digest"])
-            if not keeper.store.tasks.add(*told, throttle, by):
+            values = (each["name"], each["nonce"], content["owner"], spec, each["digest"])
+            if not keeper.store.tasks.add(*values, throttle, by):
                 log.warning("task %s: created already, with the same or with other content", each["name"])
 
 
@@ -219,8 +219,8 @@ def _retry(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
 
 def _fix(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> None:
     number = keeper.store.tasks.add_fix(task.id, content["changes"])
-    told = ", ".join(f"{name} {written(value)}" for name, value in content["changes"].items())
-    keeper.store.tasks.note(task.id, f"fix {number}", told)
+    words = ", ".join(f"{name} {written(value)}" for name, value in content["changes"].items())
+    keeper.store.tasks.note(task.id, f"fix {number}", words)
     if task.state in (TaskState.CONFIGURED, TaskState.READY) and task.tested:
         keeper.store.tasks.change(
             task.id, state=TaskState.CONFIGURED, tested="", reason=f"fix {number} is not tested yet"

@@ -141,16 +141,16 @@ class Database:
     def dataset(self, name: str) -> Dataset:
         """Look in the tables `dataset` and then `file`: files that came before it was closed are there."""
         has_table = self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", "dataset")
-        told = self._rows("SELECT open FROM dataset WHERE name = ?", name) if has_table else []
+        rows = self._rows("SELECT open FROM dataset WHERE name = ?", name) if has_table else []
         found = self._rows("SELECT record FROM file WHERE dataset = ? ORDER BY rowid", name)
-        if not found and not told:
+        if not found and not rows:
             names = self._names("SELECT DISTINCT dataset FROM file ORDER BY dataset LIMIT ?")
             raise _missing(self.file, "dataset", name, names)
         try:
             records = [json.loads(each) for each in found]
         except (TypeError, ValueError, RecursionError) as error:
             raise JimError(f"dataset {name!r:.200} of the catalogue, {self.file}: {error}") from error
-        return Dataset(_files(records, name, self.file), bool(told) and _is_open(told[0], name, self.file))
+        return Dataset(_files(records, name, self.file), bool(rows) and _is_open(rows[0], name, self.file))
 
     def counts(self) -> tuple[int, int]:
         """Count the rows."""

@@ -92,8 +92,10 @@ def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[U
     asks = f"; asks for {wanted['memory_mb']:,} MB" if "memory_mb" in wanted else ""
     if not site.sizing.learn:
         return _told(found, f"sizing.learn is off: {learned.words()}, which would have given {_as(how)}{asks}")
-    told = f"learned: {learned.words()}"
-    return Resolved(request, how._replace(why=f"{how.why}{asks}; {told}"), "; ".join(filter(None, (found.facts, told))))
+    words = f"learned: {learned.words()}"
+    return Resolved(
+        request, how._replace(why=f"{how.why}{asks}; {words}"), "; ".join(filter(None, (found.facts, words)))
+    )
 
 
 def _wanted(learned: Learned, request: Any, site: Site) -> dict[str, float | int]:

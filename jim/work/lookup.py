@@ -34,9 +34,9 @@ def resolve(handler: Handler, request: Attributes, site: Site) -> Resolved:
     taken = take(found.request, before, site.site.handlers)
     how = size(handler, taken, site)
     check_limits(handler.resources(taken), site, how)
-    told = f"functions called: {', '.join(before) or 'none'}"
-    told += f"; for each local job: {', '.join(later)}" if later else ""
-    return Resolved(taken, how, "; ".join(filter(None, (found.facts, told))))
+    words = f"functions called: {', '.join(before) or 'none'}"
+    words += f"; for each local job: {', '.join(later)}" if later else ""
+    return Resolved(taken, how, "; ".join(filter(None, (found.facts, words))))
 
 
 def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
@@ -49,7 +49,7 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
         return Resolved(request, size(handler, request, site), "")
     found = dict(request)
     facts = _look_up_all(handler, found, handler.attributes, site)
-    told = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
+    words = f"{'; '.join(facts)} (catalogue {site.site.catalogue})" if facts else ""
     if found.get("test") == "yes":
         found = of_test(found)
     if facts:  # the door could not check this
@@ -57,8 +57,8 @@ def _looked_up(handler: Handler, request: Attributes, site: Site) -> Resolved:
     how = size(handler, found, site)
     if facts:
         check_limits(handler.resources(found), site, how)
-        how = how._replace(why=f"{how.why}; {told}")
-    return Resolved(found, how, told)
+        how = how._replace(why=f"{how.why}; {words}")
+    return Resolved(found, how, words)
 
 
 def refuse_unknown(handler: Handler, request: Attributes, names: Iterable[str], site: Site) -> None:
@@ -94,9 +94,9 @@ def _look_up(catalogue: Catalogue, found: dict[str, Any], name: str, kind: str) 
 
 def _look_up_events(catalogue: Catalogue, found: dict[str, Any], request_id: str) -> str:
     events = catalogue.events(request_id)
-    told = f"request id {request_id} has {events:,} events"
+    words = f"request id {request_id} has {events:,} events"
     if not found.get("events"):
         found["events"] = events
-        return told
+        return words
     asked = f"the request asks for {found['events']:,}"
-    return f"{told}, of which {asked}" if found["events"] <= events else f"{told}, but {asked}"
+    return f"{words}, of which {asked}" if found["events"] <= events else f"{words}, but {asked}"

@@ -62,14 +62,14 @@ def hints(handler: Handler, request: Attributes, site: General) -> list[str]:
     if not request.get("splitter") or left_to_catalogue(request):
         return []
     first = next(splitter(request, site)(), None)
-    told = _Making(handler, request, 0, 1, frozenset()).told(first) if first else {}
-    return [_hint(path, name) for path, name in kept(_varying(request) | told)]
+    variables = _Making(handler, request, 0, 1, frozenset()).told(first) if first else {}
+    return [_hint(path, name) for path, name in kept(_varying(request) | variables)]
 
 
 def hints_of(request: Attributes, names: Iterable[str]) -> list[str]:
     """Tell which attributes keep their variables if pieces have variables of these names at most."""
-    told = dict.fromkeys((*OF_ANY, *names), "")
-    return [_hint(path, name) for path, name in kept(_varying(request) | told)]
+    names_known = dict.fromkeys((*OF_ANY, *names), "")
+    return [_hint(path, name) for path, name in kept(_varying(request) | names_known)]
 
 
 def _hint(path: str, name: str | None) -> str:
@@ -144,10 +144,10 @@ class _Making:
         """Make piece number n."""
         split = {"SplitID": str(n).zfill(self._digits), "SplitSourceJob": self._grid_job}
         if isinstance(part, OwnRequest):
-            told = {**part.variables, **split}
+            variables = {**part.variables, **split}
             _refuse_common(self._request, part.request)
-            own = self._expanded(_varying(part.request), part.request, told)
-            return Piece(arguments=self._arguments(own), variables=told, attributes=own)
+            own = self._expanded(_varying(part.request), part.request, variables)
+            return Piece(arguments=self._arguments(own), variables=variables, attributes=own)
         if part.baggage:
             split = {name: text_of(value) for name, value in part.baggage.items()} | split
         if part.files is not self._files:
@@ -175,16 +175,16 @@ class _Making:
     def _variables(self, job: SplitJob) -> dict[str, Any]:
         """Return the variables that stand for the files and the mask of a piece; an absent one has no variable."""
         mask, named = job.mask, self._named
-        told: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
+        variables: dict[str, Any] = {name: mask[at] for at, name in self._of_mask if mask[at] is not None}
         if "InputFiles" in named:
-            told["InputFiles"] = ",".join(self._names)
+            variables["InputFiles"] = ",".join(self._names)
         if "Sites" in named and job.sites:
-            told["Sites"] = ",".join(job.sites)
+            variables["Sites"] = ",".join(job.sites)
         if "ParentFiles" in named and job.parents:
-            told["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
+            variables["ParentFiles"] = ",".join(dict.fromkeys(name for those in job.parents.values() for name in those))
         if "Lumis" in named and mask.run_lumis is not None:
-            told["Lumis"] = json.dumps(mask.to_record()["run_lumis"], separators=(",", ":"))
-        return told
+            variables["Lumis"] = json.dumps(mask.to_record()["run_lumis"], separators=(",", ":"))
+        return variables
 
     def _filled(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """Expand pieces that have the same variables: the first becomes templates, and the others fill these."""
@@ -246,8 +246,8 @@ def _exclusion(job: SplitJob, here: Set[str]) -> Failure | None:
     named = job.sites or job.locations
     if not named or not here.isdisjoint(named):
         return None
-    told = ", ".join(sorted(named)[:TOLD_SITES]) + ", …" * (len(named) > TOLD_SITES)
-    return Failure(f"it may only run at {told}, and this site is none of them: see site.locations", AWAY)
+    some = ", ".join(sorted(named)[:TOLD_SITES]) + ", …" * (len(named) > TOLD_SITES)
+    return Failure(f"it may only run at {some}, and this site is none of them: see site.locations", AWAY)
 
 
 def _words(failure: Failure) -> str:

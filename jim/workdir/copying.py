@@ -84,8 +84,8 @@ def _lines(facts: Sequence[tuple[str, str, str]], through: Sequence[str]) -> lis
         if word == "arg":
             lines += before
             before = []
-        told = "../../spool" if word == "spool" else value
-        lines.append(f"{number} {word} {told}\n" if word != "end" else f"{number} end\n")
+        place = "../../spool" if word == "spool" else value
+        lines.append(f"{number} {word} {place}\n" if word != "end" else f"{number} end\n")
     return lines
 
 

@@ -60,14 +60,14 @@ def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
     it was submitted, a directory from which something was submitted is not used either: after a restore it may be its
     own.
     """
-    told = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
-    other = job.nonce or hashlib.sha256(told).hexdigest()[:16]
+    owner = json.dumps({"key": job.key, "created": job.created, "nonce": job.nonce}).encode()
+    other = job.nonce or hashlib.sha256(owner).hexdigest()[:16]
     names = str(job.id), f"{job.id}-{other}", *([f"{job.id}-{other}{NEVER_SENT}"] if unsent else [])
     for name in names:
         with suppress(FileExistsError):
             (work / name).mkdir(mode=0o700)
         with suppress(LinkFound):  # JIM makes no link there
-            if _take(work / name, job, told, unsent=unsent):
+            if _take(work / name, job, owner, unsent=unsent):
                 sync_directory(work)
                 return name
     raise JimError(f"{work / name} belongs to another grid job")
@@ -92,8 +92,8 @@ def is_owned(place: Path, job: GridJob) -> bool:
 
 def _is_owned(place: Path, job: GridJob) -> bool:
     try:
-        told = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
-        return (told["key"], told["created"]) == (job.key, job.created) and job.nonce in ("", told["nonce"])
+        record = json.loads(read_regular(place / OWNER, LONGEST_OWNER))
+        return (record["key"], record["created"]) == (job.key, job.created) and job.nonce in ("", record["nonce"])
     except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError, JimError):  # it says nothing, or is odd
         return False
 
@@ -146,9 +146,9 @@ def told_in(directory: Path) -> Told | None:
 def has_another(directory: Path, own: Told) -> bool:
     """Tell whether a submission directory belongs to another submission; a damaged one proves nothing."""
     with suppress(JimError):
-        told = told_in(directory)
-        if told and told.mark:  # after a restore the store may have only some of the attempts
-            return told.mark != own.mark or not own.attempts.items() <= told.attempts.items()
+        record = told_in(directory)
+        if record and record.mark:  # after a restore the store may have only some of the attempts
+            return record.mark != own.mark or not own.attempts.items() <= record.attempts.items()
     return False
 
 

@@ -89,9 +89,16 @@ def _header(name: str, size: int) -> bytes:
     """Return the header of a member; most are plain, and tarfile takes ten times as long to make these."""
     if len(name) > _LONGEST or size > _LARGEST or not name.isascii() or name.endswith("/"):
         return _member(name, size)
-    own, told = name.encode(), b"%011o\0" % size
-    total = b"%06o\0 " % (_REST + sum(own) + sum(told))
-    return own.ljust(_LONGEST, b"\0") + _PLAIN[_LONGEST : _SIZE.start] + told + _PLAIN[136:148] + total + _PLAIN[156:]
+    own, size_field = name.encode(), b"%011o\0" % size
+    total = b"%06o\0 " % (_REST + sum(own) + sum(size_field))
+    return (
+        own.ljust(_LONGEST, b"\0")
+        + _PLAIN[_LONGEST : _SIZE.start]
+        + size_field
+        + _PLAIN[136:148]
+        + total
+        + _PLAIN[156:]
+    )
 
 
 # The names of outputs

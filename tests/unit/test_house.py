@@ -536,6 +536,20 @@ def test_most_functions_fit_on_a_hand() -> None:
     assert lengths[len(lengths) * 9 // 10] <= 15
 
 
+# A name says what thing a value is: a row, a record, words. These say how it got there. Their numbers only fall.
+VAGUE = {"told": 163, "found": 529, "said": 90, "asked": 180, "known": 134, "those": 64}
+
+
+def test_names_that_say_nothing_become_fewer() -> None:
+    bound = Counter(
+        node.arg if isinstance(node, ast.arg) else node.id
+        for file in FILES
+        for node in nodes_of(file)
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    )
+    assert {name: bound[name] for name, most in VAGUE.items() if bound[name] > most} == {}
+
+
 def test_the_linter_is_asked_for_the_rest() -> None:
     settings = tomllib.loads(text_of("pyproject.toml"))["tool"]
     lint = settings["ruff"]["lint"]

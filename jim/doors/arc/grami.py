@@ -22,8 +22,8 @@ def read(file: Path) -> dict[str, str]:
     text = read_regular(file, LONGEST).decode(errors="surrogateescape")
     found: dict[str, str] = {}
     for line in text.split("\n"):
-        if told := LINE.fullmatch(line.rstrip()):
-            found.setdefault(told[1], _value(told[2]))
+        if matched := LINE.fullmatch(line.rstrip()):
+            found.setdefault(matched[1], _value(matched[2]))
     for name in ("gridid", "directory"):  # the key, and the place of outputs
         if not found.get(name):
             raise BadRequest(f"{file} has no joboption_{name}, so JIM does not take this job: is the file whole?")
@@ -38,9 +38,9 @@ def _value(text: str) -> str:
 
 def listed(grami: Grami, name: str) -> Iterator[tuple[str, str]]:
     """Yield the items of a list, such as arg_0, arg_1 …, in their order, each with its own name."""
-    items = ((told, key) for key in grami if (told := OF_A_LIST.fullmatch(key)) and told[1] == name)
-    for told, key in sorted(items, key=lambda each: int(each[0][2])):
-        yield told[0], grami[key]
+    items = ((matched, key) for key in grami if (matched := OF_A_LIST.fullmatch(key)) and matched[1] == name)
+    for matched, key in sorted(items, key=lambda each: int(each[0][2])):
+        yield matched[0], grami[key]
 
 
 def values(grami: Grami, name: str) -> list[str]:

@@ -45,10 +45,10 @@ def attributes_of(grami: Grami, own: str) -> dict[str, Any]:
     for name, (theirs, nothing, why) in CANNOT.items():
         if (given := grami.get(name, "")) not in nothing:
             raise BadRequest(f"{given[:80]!r}: {why}", theirs)
-    told = _ours(grami, own)
-    job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
+    ours = _ours(grami, own)
+    job_type = ours.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": grami["gridid"], **_resources(grami)}
-    return with_texts(attributes | _program(grami, job_type, own), told, own, grami["directory"])
+    return with_texts(attributes | _program(grami, job_type, own), ours, own, grami["directory"])
 
 
 def runtime_of(job_type: str) -> str:
@@ -174,6 +174,6 @@ def places_of(grami: Grami) -> Places:
     session = grami["directory"]
     streams = {name: grami.get(name) or os.devnull for name in ("stdout", "stderr")}
     asked = {name: os.path.join(session, name if name != EVERYTHING else "") for name in _asked(grami)}  # noqa: PTH118
-    told = Places(directory=session, files={**asked, **streams})
+    places = Places(directory=session, files={**asked, **streams})
     tars = [path for name, path in asked.items() if name.endswith(".tar")]
-    return Places(**told, tar=tars[0]) if tars else told
+    return Places(**places, tar=tars[0]) if tars else places

@@ -156,8 +156,8 @@ def _told_by(name: str, mine: Sequence[Job], later: list[Later]) -> bytes:
     found, failures = list[tuple[int, int, str]](), list[str]()
     for place in random.sample(range(len(mine)), len(mine)):  # what takes too long has its turn in a later scan
         with _alone(f"{mine[place].id}: its end is not known", failures):
-            if time.monotonic() < until and (told := _end(state, mine[place], later)):
-                found.append((place, told.code, told.words))
+            if time.monotonic() < until and (end := _end(state, mine[place], later)):
+                found.append((place, end.code, end.words))
     sys.stderr.writelines(failures[:MOST_LINES])  # where a disk is away, thousands of jobs have the same reason
     return json.dumps(found).encode()
 

@@ -27,8 +27,8 @@ class Told(NamedTuple):
 def told_of(state: Path, job: str) -> Told | None:
     """Return which end of a job A-REX was told last, if any."""
     try:
-        told = json.loads(read_regular(told_file(state, job), 65_536))
-        return Told(int(told["number"]), int(told["reruns"]), int(told["code"]), str(told["words"]))
+        record = json.loads(read_regular(told_file(state, job), 65_536))
+        return Told(int(record["number"]), int(record["reruns"]), int(record["code"]), str(record["words"]))
     except (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, JimError):
         return None
 

@@ -60,8 +60,8 @@ class Condor(OwnLanguage):
         """Return the reason of a failed cancel; that of a submission is taken from stderr."""
         if verb != "cancel":
             return b""
-        told = " ".join(_plain(message).split()).replace("\\", "/").replace(" ", "\\ ")
-        return DONE if isinstance(error, UnknownJob) else f" 1 {told}\n".encode()
+        words = " ".join(_plain(message).split()).replace("\\", "/").replace(" ", "\\ ")
+        return DONE if isinstance(error, UnknownJob) else f" 1 {words}\n".encode()
 
     def expect(self, site: Site, key: str, file: Path) -> None:
         """Make the directory in which status calls leave their traces."""

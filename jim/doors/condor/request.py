@@ -56,10 +56,10 @@ def attributes_of(call: Called, own: str) -> dict[str, Any]:
     for letter, (name, nothing) in CANNOT.items():
         if (given := getattr(call, letter)) not in nothing:
             raise BadRequest(f"{given[:80]!r}: a local job cannot have that here; leave it out", name)
-    told = of_jim({**call.environment, **call.requirements})  # those of the job's ad count first
-    job_type = told.pop(JOB_TYPE, ONE_PROGRAM)
+    ours = of_jim({**call.environment, **call.requirements})  # those of the job's ad count first
+    job_type = ours.pop(JOB_TYPE, ONE_PROGRAM)
     attributes = {JOB_TYPE: job_type, "key": key_of(call), **_resources(call)}
-    return with_texts(attributes | _program(call, job_type, own), told, own, call.w)
+    return with_texts(attributes | _program(call, job_type, own), ours, own, call.w)
 
 
 def key_of(call: Called) -> str:
@@ -110,10 +110,10 @@ def places_of(call: Called) -> Places:
     tars = [path for name, path in asked.items() if name.endswith(".tar")]
     whole = (*tars, streams["stdout"])[0]
     beside = streams["stdout"] if streams["stdout"] != os.devnull else _in_iwd(call, "jim")
-    told = Places(directory=call.w, files={**asked, **streams})
+    places = Places(directory=call.w, files={**asked, **streams})
     if {*asked.values(), *streams.values()} != {os.devnull}:
-        told["progress"] = f"{beside}.status"
-    return told if whole == os.devnull else Places(**told, tar=whole)
+        places["progress"] = f"{beside}.status"
+    return places if whole == os.devnull else Places(**places, tar=whole)
 
 
 def realm_of(call: Called) -> Realm:

@@ -80,7 +80,7 @@ def append(directory: Path, clock: Clock, events: list[Event]) -> None:
     After midnight, readers go on to the next file and skip lines of the day before. Events that were late are therefore
     written again with the new day; reading an event twice does no harm.
     """
-    told: set[Path] = set()
-    while events and (file := file_of(directory, now := clock.epoch())) not in told:
+    written: set[Path] = set()
+    while events and (file := file_of(directory, now := clock.epoch())) not in written:
         append_whole(file, b"".join(b"1;%d;%d;%d;%d\n" % (now, *each) for each in events), READABLE)
-        told.add(file)
+        written.add(file)

@@ -66,8 +66,8 @@ class Events:
         if not answer or answer == self.told.get(number):
             return []
         self.told[number] = answer
-        told = (protocol.PENDING, protocol.ACTIVE)
-        return [day_files.Event(number, each) for each in told if answer == protocol.state(each)]
+        states = (protocol.PENDING, protocol.ACTIVE)
+        return [day_files.Event(number, each) for each in states if answer == protocol.state(each)]
 
     def _answer(self, keeper: Keeper, file: Path, number: int) -> bytes:
         """Read the answer of a poll; a job that JIM has removed needs no events any more.

@@ -55,8 +55,8 @@ def intend(keeper: Keeper, job: GridJob, k: int, mark: str, waiting: list[LocalJ
 def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob, avoid: tuple[str, ...]) -> None:
     """Store the settings of a submission before it is sent, if they differ from those of the intent."""
     resources = resources_of(keeper, first)
-    seconds, told = resources.wall_seconds or 0, _told(resources)
+    seconds, settings = resources.wall_seconds or 0, _told(resources)
     if avoid:
-        told[AVOID] = list(avoid)
-    if seconds != submission.wall_seconds or told != submission.asked:
-        keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds, asked=told)
+        settings[AVOID] = list(avoid)
+    if seconds != submission.wall_seconds or settings != submission.asked:
+        keeper.store.set_submission(submission.grid, submission.k, wall_seconds=seconds, asked=settings)

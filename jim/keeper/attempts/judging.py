@@ -85,8 +85,8 @@ def _move_on(keeper: Keeper, job: LocalJob, verdict: Verdict, decision: Decision
             {"due": HELD, "recovery": verdict.recovery or job.recovery},
         )
     elif decision.action is not Action.GIVE_UP and spent >= limit:
-        told = verdict.reason.words if decision.change else said  # there is no next attempt that asks for more
-        state, said = State.FAILED, f"{told} (attempt {spent} of {limit})"
+        words = verdict.reason.words if decision.change else said  # there is no next attempt that asks for more
+        state, said = State.FAILED, f"{words} (attempt {spent} of {limit})"
     elif decision.action is not Action.GIVE_UP:
         state, said = State.WAITING, f"attempt {job.attempt}: {said}"
         more = {"due": deciding.due(keeper, job, verdict, decision), "recovery": verdict.recovery or job.recovery}

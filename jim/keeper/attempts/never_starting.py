@@ -47,7 +47,7 @@ class InVain:
             keeper.workers.start(Errand(IN_VAIN, partial(take_claims, keeper, late), taken))
 
 
-def _taken(keeper: Keeper, told: Mapping[Key, str], holders: Holders) -> None:
+def _taken(keeper: Keeper, reasons: Mapping[Key, str], holders: Holders) -> None:
     with keeper.store.transaction():
         for key, holder in holders.items():
             attempt = keeper.store.attempt(*key)
@@ -57,4 +57,4 @@ def _taken(keeper: Keeper, told: Mapping[Key, str], holders: Holders) -> None:
                 arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
                 continue
             cancelled = judging.cancelled(keeper, attempt.grid, attempt.n)
-            judging.record(keeper, key, verdict.of_waiting_in_vain(told[key], cancelled=cancelled))
+            judging.record(keeper, key, verdict.of_waiting_in_vain(reasons[key], cancelled=cancelled))

@@ -100,8 +100,8 @@ def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Finding], doubt: Doub
 def _with_reported_end(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
     end = _end_of(doubt.live, ended, keeper.adapter.name_length)
     finished = end is not None and end.state.final
-    told = min(doubt.told, keeper.clock.boot()) if finished else math.inf
-    return replace(doubt, ended=end, finished=finished, told=told)
+    since = min(doubt.told, keeper.clock.boot()) if finished else math.inf
+    return replace(doubt, ended=end, finished=finished, told=since)
 
 
 def _history(keeper: Keeper, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:

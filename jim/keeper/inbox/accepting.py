@@ -45,8 +45,8 @@ def take_request(keeper: Keeper, path: Path, content: dict[str, Any]) -> Then | 
     number, key = content["id"], content["key"]
     if content.get("after") and generations.is_behind(keeper.site.state, key):
         return None
-    told = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
-    new = keeper.store.add_grid_job(number, key, *told, content.get("by", ""), content.get("realm", ""))
+    values = content["owner"], content["created"], content["request"], content.get("nonce", ""), content.get("door", "")
+    new = keeper.store.add_grid_job(number, key, *values, content.get("by", ""), content.get("realm", ""))
     if new:
         _keep_beside(keeper, number, content)
     owner = keeper.store.numbers.of_key(key)

@@ -77,8 +77,8 @@ class Avoiding:
 
     def _judged(self, keeper: Keeper, found: Judged) -> None:
         with keeper.store.transaction():
-            if (told := avoiding.to_store(found.avoided.values())) != keeper.store.fact(FACT):
-                keeper.store.set_fact(FACT, told)
+            if (text := avoiding.to_store(found.avoided.values())) != keeper.store.fact(FACT):
+                keeper.store.set_fact(FACT, text)
             for key, host in islice(found.eaten.items(), AT_ONCE):
                 spare(keeper, key, host)
         self._say(self._known or {}, found)

@@ -41,5 +41,5 @@ class Disks:
                 log.warning(each.words)
             if not found:
                 log.info("the disks of state and work directory have room again")
-        if (told := json.dumps(found) if found else "") != keeper.store.fact(SPACE):
-            keeper.store.set_fact(SPACE, told)
+        if (text := json.dumps(found) if found else "") != keeper.store.fact(SPACE):
+            keeper.store.set_fact(SPACE, text)

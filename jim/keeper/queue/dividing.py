@@ -111,8 +111,8 @@ def _refuse_what_was_sent(place: Path) -> None:
     """
     there = submissions_in(place)
     for directory in there.values():
-        told = told_in(directory)
-        fence(directory, told.attempts if told else ())
+        record = told_in(directory)
+        fence(directory, record.attempts if record else ())
     if there:
         raise JimError(
             f"local jobs were sent before the state directory was restored: see {place}, then hand in a new request"

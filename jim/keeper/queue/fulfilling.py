@@ -69,8 +69,8 @@ class Fulfilling:
         keeper.workers.forget(key)  # whatever could not be told is fulfilled, or cannot be any more
         if job.wish == Verb.RESUME:
             # A listing from before the command may not yet show held jobs, and one that misses them says nothing.
-            told = self._told.setdefault(job.id, keeper.clock.boot())
-            if live and (keeper.doubts.listed.at <= told or any(_is_in_doubt(keeper, each) for each in live)):
+            since = self._told.setdefault(job.id, keeper.clock.boot())
+            if live and (keeper.doubts.listed.at <= since or any(_is_in_doubt(keeper, each) for each in live)):
                 return keeper.looks.wait_for(LISTING, job.id)
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
@@ -167,8 +167,8 @@ def _ids(keeper: Keeper, live: Sequence[Live], holders: Mapping[int, Claim]) -> 
     A batch system that accepted a submission twice may run an attempt under another batch id than the stored one.
     """
     for each in live:
-        told = holders[each.idx].batch if holders else ""
-        for id_ in dict.fromkeys((each.batch_id, told and keeper.adapter.batch_id(told))):
+        batch = holders[each.idx].batch if holders else ""
+        for id_ in dict.fromkeys((each.batch_id, batch and keeper.adapter.batch_id(batch))):
             if id_:
                 yield id_, each.mark, each.idx
 

@@ -114,11 +114,11 @@ def _of_task(job: GridJob, piece: Piece) -> tuple[str, int, int] | None:
     """Return what the seed of a task's local job depends on; None: the grid job is no task's."""
     if not job.is_of_task:
         return None
-    told = piece.variables
-    number, test = int(told["Piece"]), OF_TEST.fullmatch(job.key)
+    variables = piece.variables
+    number, test = int(variables["Piece"]), OF_TEST.fullmatch(job.key)
     if test:
         number = of_test(int(test[1]), number)
-    return str(job.request["task"]["nonce"]), number, int(told.get("AttemptsBefore", 0))
+    return str(job.request["task"]["nonce"]), number, int(variables.get("AttemptsBefore", 0))
 
 
 def _settings(keeper: Keeper, job: GridJob, submission: Submission) -> list[tuple[str, str]]:

@@ -78,10 +78,10 @@ def _failed(keeper: Keeper, error: BaseException) -> None:
 def write(place: Path, lines: Lines, sure: frozenset[Path], days: float) -> None:
     """Append lines to their files, but those that are there already. Runs in a worker."""
     place.mkdir(mode=0o700, exist_ok=True)
-    for file, told in lines.items():
+    for file, records in lines.items():
         new = not file.exists()
         there = b"" if file in sure else _tail(file)
-        append_whole(file, b"".join(line for words, line in told.items() if words not in there), 0o600)
+        append_whole(file, b"".join(line for words, line in records.items() if words not in there), 0o600)
         if new:
             sync_directory(place)
             _remove_old(place, file, days)

@@ -53,8 +53,8 @@ class Answering:
         later = self._placing(keeper, job, kept)
         for those in (self._ended, self._syncing):
             those.discard(job.id)  # its answer may change; the last one is made durable again
-        answered, told = keeper.doors.answered, _told(keeper, job, kept)
-        answer, again = _answer(keeper, job, told)
+        answered, facts = keeper.doors.answered, _told(keeper, job, kept)
+        answer, again = _answer(keeper, job, facts)
         self._note(keeper, job)
         if not answer:
             answered.setdefault(job.id, b"")
@@ -66,7 +66,7 @@ class Answering:
                 replace(file, answer)
             keeper.doors.changed.add(job.id)
         answered[job.id] = answer
-        if told.standing.final:
+        if facts.standing.final:
             self._ended.add(job.id)
             del answered[job.id]
             for each in ("wish", "cancel", PLACE):
@@ -164,16 +164,16 @@ def _told(keeper: Keeper, job: GridJob, kept: AtDoor) -> Told:
     return Told(job.id, now, "" if now is Standing.DONE else job.reason or job.outcome, code)
 
 
-def _answer(keeper: Keeper, job: GridJob, told: Told) -> tuple[bytes, float]:
+def _answer(keeper: Keeper, job: GridJob, facts: Told) -> tuple[bytes, float]:
     """Return what polls print, empty if the grid job's door is gone or fails, and when to ask again."""
     try:
         door = keeper.doors.named(job.door)
         again = NEVER
-        if door.progress_seconds and not told.standing.final:
+        if door.progress_seconds and not facts.standing.final:
             again = keeper.clock.boot() + door.progress_seconds
-            told = told._replace(progress=told.progress or progress(keeper.store, job))
+            facts = facts._replace(progress=facts.progress or progress(keeper.store, job))
         with foreign(f"the door {door.name!r} cannot tell the status of a grid job"):
-            return door.state(told), again
+            return door.state(facts), again
     except StoreError:
         raise
     except (JimError, OSError) as error:

@@ -173,7 +173,7 @@ def _not_gathered(keeper: Keeper, job: GridJob, error: BaseException) -> None:
         reason = f"cancelled: {error}"
         end(keeper, keeper.store.grid_job(job.id), State.KILLED, reason, {})
         return
-    told = keeper.next_try(("collect", job.id))
-    keeper.store.set_grid_job(job.id, **told, reason=f"collecting: {error}")
-    if told["tries"] == 1:
+    columns = keeper.next_try(("collect", job.id))
+    keeper.store.set_grid_job(job.id, **columns, reason=f"collecting: {error}")
+    if columns["tries"] == 1:
         keeper.store.note(job.id, "collecting failed, will be tried again", Witness.KEEPER, str(error))

@@ -83,8 +83,8 @@ def end(keeper: Keeper, job: GridJob, outcome: State, reason: str, result: Mappi
             kept = ""
             if wish and wish != Verb.RESUME:
                 keeper.store.note(job.id, f"{wish} changes nothing", Witness.KEEPER, f"already {outcome.value}")
-        told = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
-        keeper.store.set_grid_job(job.id, step=Step.FINISHED, **told)
+        columns = {"outcome": outcome.value, "reason": reason, "result": result, "wish": kept}
+        keeper.store.set_grid_job(job.id, step=Step.FINISHED, **columns)
 
 
 def _outcome(job: GridJob, counts: Mapping[State, int], *, strict: bool) -> tuple[State, str]:

@@ -22,9 +22,9 @@ def name(keeper: Keeper, job: GridJob, gone: Mapping[int, Gone]) -> None:
     for n, (local, paths) in gone.items():
         piece = pieces.get(n)
         names = _names(keeper, piece) if piece else {}
-        told = _told(keeper, local, [names.get(path, path) for path in paths])
-        if told and piece and piece.state is PieceState.FAILED:
-            keeper.store.pieces.move(piece.task, [Ended(piece.p, piece.state, told.words, told.kind)])
+        reason = _told(keeper, local, [names.get(path, path) for path in paths])
+        if reason and piece and piece.state is PieceState.FAILED:
+            keeper.store.pieces.move(piece.task, [Ended(piece.p, piece.state, reason.words, reason.kind)])
 
 
 def files_of_tasks(keeper: Keeper, job: GridJob, numbers: Iterable[int]) -> dict[int, frozenset[str]]:

@@ -31,7 +31,7 @@ class Naming:
     def __init__(self, job: GridJob, handlers: str, store: Store) -> None:
         """Find the job type; `handlers` is the directory of the site's own ones."""
         self._job, self._digits, self._store = job, max(4, len(str(job.size - 1))), store
-        self._streams = {name: told for name in STREAMS if isinstance(told := job.request.get(name), str)}
+        self._streams = {name: value for name in STREAMS if isinstance(value := job.request.get(name), str)}
         self._handler: Handler | None = None
         try:
             handler = handler_of(job.job_type, handlers)
@@ -44,23 +44,23 @@ class Naming:
     def names(self, n: int, outputs: Iterable[str]) -> Mapping[str, str]:
         """Return the names in the tar of the outputs of a completed local job, where these differ from their own."""
         plain = set(outputs)
-        told: dict[str, str] = {}
+        names_: dict[str, str] = {}
         for name, new in self._of_streams(n).items():
-            if name in plain and new not in plain and new not in told.values():
-                told[name] = new
-        for name in sorted(plain - told.keys()) if self._handler else ():
+            if name in plain and new not in plain and new not in names_.values():
+                names_[name] = new
+        for name in sorted(plain - names_.keys()) if self._handler else ():
             stem = ODD.sub("_", self._stem(name))[:LONGEST_STEM]
             new = stemmed(name, f"{stem}_{n:0{self._digits}d}") if stem else name
-            if new not in plain and new not in told.values() and len(new.rpartition("/")[2].encode()) <= LONGEST_NAME:
-                told[name] = new
-        return told
+            if new not in plain and new not in names_.values() and len(new.rpartition("/")[2].encode()) <= LONGEST_NAME:
+                names_[name] = new
+        return names_
 
     def _of_streams(self, n: int) -> Mapping[str, str]:
         """Return the names that the request gives stdout and stderr of a local job; a splitter may vary them."""
         if not any(map(has_variable, self._streams.values())):
             return self._streams
         own = self._store.local_job(self._job.id, n).piece.attributes
-        return {name: str(own.get(name, told)) for name, told in self._streams.items()}
+        return {name: str(own.get(name, usual)) for name, usual in self._streams.items()}
 
     def _stem(self, name: str) -> str:
         if self._handler is None:

@@ -42,8 +42,8 @@ class Unfinished:
         if attempt is None:
             return {}
         folder = f"{self._job.id}.{ended.n}.{ended.state}"
-        told: dict[str, Any] = {"attempt": attempt.attempt, "verified": [], "unverified": {}, "left_out": []}
-        for name, add in self._files(folder, attempt, told):
+        entry: dict[str, Any] = {"attempt": attempt.attempt, "verified": [], "unverified": {}, "left_out": []}
+        for name, add in self._files(folder, attempt, entry):
             try:
                 add()
             except JimError as error:
@@ -51,31 +51,31 @@ class Unfinished:
                     raise link from error
                 if isinstance(error.__cause__, OSError) and passes(error.__cause__) and self._job.tries < TRIES:
                     raise error.__cause__ from None
-                told["left_out"].append(f"{name}: {error}")
-        found = bool(told["verified"] or told["unverified"])
+                entry["left_out"].append(f"{name}: {error}")
+        found = bool(entry["verified"] or entry["unverified"])
         self.count += found
-        return {"left": folder if found else "", "left_by": told}
+        return {"left": folder if found else "", "left_by": entry}
 
-    def _files(self, folder: str, attempt: Attempt, told: dict[str, Any]) -> Iterator[tuple[str, Callable[[], None]]]:
+    def _files(self, folder: str, attempt: Attempt, entry: dict[str, Any]) -> Iterator[tuple[str, Callable[[], None]]]:
         """Yield each file that may be added, with the way to do so."""
         directory = submission_directory(self._place, attempt.k)
         if not attempt.verdict:
-            told["left_out"].append("everything: the attempt may still run")
+            entry["left_out"].append("everything: the attempt may still run")
         elif attempt.record:
             for output in read_exit_record(attempt.record).files:
                 run = directory / f"run.{attempt.idx}"
-                yield output.name, partial(self._add, folder, run, output, told["verified"])
+                yield output.name, partial(self._add, folder, run, output, entry["verified"])
         else:
             for name in STREAMS:
                 path = f"s{attempt.k}/run.{attempt.idx}/{name}"
-                yield name, partial(self._add_end, folder, self._place, path, told["unverified"])
+                yield name, partial(self._add_end, folder, self._place, path, entry["unverified"])
 
-    def _add(self, folder: str, run: Path, output: Output, told: list[str]) -> None:
+    def _add(self, folder: str, run: Path, output: Output, entry: list[str]) -> None:
         content, executable = as_own(verified(run, output)), is_executable(run, output)
         self._tar.add(f"{folder}/{output.name}", output.size, content, executable=executable)
-        told.append(output.name)
+        entry.append(output.name)
 
-    def _add_end(self, folder: str, directory: Path, path: str, told: dict[str, int]) -> None:
+    def _add_end(self, folder: str, directory: Path, path: str, entry: dict[str, int]) -> None:
         try:
             size, last = patiently(partial(_end_of, directory, path))
         except FileNotFoundError:
@@ -84,7 +84,7 @@ class Unfinished:
             raise JimError(error.strerror) from error
         name = f"{Path(path).name}.unverified"
         self._tar.add(f"{folder}/{name}", len(last), [last])
-        told[name] = size
+        entry[name] = size
 
 
 def as_own(content: Iterator[bytes]) -> Iterator[bytes]:

@@ -111,8 +111,8 @@ def _lines(job: GridJob, store: Store) -> Iterator[bytes]:
     number = 0
     for number, each in enumerate(store.ended(job.id, records=False), 1):
         yield b"\n  " if number == 1 else b",\n  "
-        told = f'"n": {each.n},\n   "state": "{each.state}",\n   "attempt": {each.attempt},\n   "reason": '
-        yield f"{{\n   {told}{json.dumps(each.reason)}\n  }}".encode()
+        text = f'"n": {each.n},\n   "state": "{each.state}",\n   "attempt": {each.attempt},\n   "reason": '
+        yield f"{{\n   {text}{json.dumps(each.reason)}\n  }}".encode()
     yield end.encode() if number else b"]\n}"
 
 

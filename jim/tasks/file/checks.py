@@ -70,8 +70,8 @@ def _check_request(spec: Spec, site: Site) -> Spec:
     except Wrong:
         raise
     except BadRequest as error:
-        told = error.told.strip("'")  # requests quote words that they do not know
-        raise Wrong(error.words, told=told and f"request.{told}") from error
+        word = error.told.strip("'")  # requests quote words that they do not know
+        raise Wrong(error.words, told=word and f"request.{word}") from error
 
 
 def _check_source(source: SourceSpec, site: Site) -> None:
@@ -98,8 +98,8 @@ def _check_patterns(source: SourceSpec) -> None:
     if closed_by and not dot:
         raise wrong("source.closed_by", f"{closed_by!r}: no ending: that of the file is the group, as in END.*")
     if ending != ALL and _is_open(before) and not _is_open(ending):
-        told = f"{closed_by!r}: it closes no group but {ending!r}: the ending of the file is the group, as in END.*"
-        raise wrong("source.closed_by", told)
+        words = f"{closed_by!r}: it closes no group but {ending!r}: the ending of the file is the group, as in END.*"
+        raise wrong("source.closed_by", words)
 
 
 def _is_open(pattern: str) -> bool:

@@ -50,8 +50,8 @@ def create(file: Path, site: Site, by: str, holes: Mapping[str, str] | None = No
         text = hashlib.sha256(read_regular(file.resolve(), task_file.LONGEST)).hexdigest()
         found = [(each._replace(file_sha256=text), sent_along.digest(each)) for each in specs]
         new = [(spec, digest) for spec, digest in found if not is_known(site, spec, digest)]
-        told = [_kept(site, spec, digest) for spec, digest in new]
-        left = _leave(site, told, by) if told else None
+        kept = [_kept(site, spec, digest) for spec, digest in new]
+        left = _leave(site, kept, by) if kept else None
     return Taken([Created(spec, NEW if (spec, digest) in new else NOTHING) for spec, digest in found], left)
 
 
@@ -62,9 +62,9 @@ def _kept(site: Site, spec: Spec, digest: str) -> dict[str, Any]:
     return {"name": spec.name, "nonce": nonce, "spec": whole.to_record(), "digest": digest}
 
 
-def _leave(site: Site, told: list[dict[str, Any]], by: str) -> Path:
+def _leave(site: Site, kept: list[dict[str, Any]], by: str) -> Path:
     owner = inbox.account()
-    return inbox.task_wish(site.state, TaskVerb.CREATE, told[0]["name"], tasks=told, owner=owner, by=by)
+    return inbox.task_wish(site.state, TaskVerb.CREATE, kept[0]["name"], tasks=kept, owner=owner, by=by)
 
 
 @contextmanager

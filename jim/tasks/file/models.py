@@ -125,29 +125,29 @@ def model_in(file: Path, tables: Mapping[str, Any]) -> Model:
     """Check the table [model] of a task file, and that each hole in a text is declared."""
     if "model" not in tables:
         raise BadRequest("it has no table [model], so it is a task file: `jim task create FILE` takes it")
-    told = _read("model", tables["model"], OF_MODEL)
-    if not isinstance(told["holes"], Mapping):
-        raise wrong("model.holes", f"expected a table, found {shown(told['holes'])}")
-    holes = {name: _hole(name, table) for name, table in told["holes"].items()}
+    values = _read("model", tables["model"], OF_MODEL)
+    if not isinstance(values["holes"], Mapping):
+        raise wrong("model.holes", f"expected a table, found {shown(values['holes'])}")
+    holes = {name: _hole(name, table) for name, table in values["holes"].items()}
     rest = {name: table for name, table in tables.items() if name != "model"}
     for name in _holes_in(rest):
         if name not in holes:
             raise BadRequest(f"<{name}>: the model has no such hole{nearest(name, holes)}")
-    return Model(file.stem, file, str(told["summary"]), str(told["description"]), holes, rest)
+    return Model(file.stem, file, str(values["summary"]), str(values["description"]), holes, rest)
 
 
 def _hole(name: str, table: object) -> Hole:
     place = f"model.holes.{name}"
     if not NAME.fullmatch(name):
         raise wrong(place, "a name has a-z, 0-9, _ and -, and begins with a letter")
-    told = _read(place, table, OF_HOLE)
-    if told["kind"] not in KINDS:
-        raise wrong(f"{place}.kind", f"{shown(told['kind'])}: must be {', '.join(KINDS)}")
-    (kind, words), default = KINDS[told["kind"]], told["default"]
+    values = _read(place, table, OF_HOLE)
+    if values["kind"] not in KINDS:
+        raise wrong(f"{place}.kind", f"{shown(values['kind'])}: must be {', '.join(KINDS)}")
+    (kind, words), default = KINDS[values["kind"]], values["default"]
     fits = isinstance(default, (int, float) if kind is float else kind) and not isinstance(default, bool)
     if default is not None and not fits:
         raise wrong(f"{place}.default", f"expected {words}, found {shown(default)}")
-    return Hole(name, str(told["help"]), told["kind"], default)
+    return Hole(name, str(values["help"]), values["kind"], default)
 
 
 def _read(place: str, table: object, words: Mapping[str, Any]) -> dict[str, Any]:

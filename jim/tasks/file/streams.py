@@ -116,8 +116,8 @@ def files_of(stream: OutputSpec, names: Iterable[str]) -> list[str]:
 def shown(streams: Sequence[OutputSpec], names: Sequence[str]) -> list[str]:
     """Return the names of the files that a check is shown: those of the output pools, or all if there are none."""
     kept = {file for each in streams for file in files_of(each, names)}
-    told = {file + each.about for each in streams if each.about for file in files_of(each, names)}
-    return [each for each in names if each in kept | told] if streams else list(names)
+    abouts = {file + each.about for each in streams if each.about for file in files_of(each, names)}
+    return [each for each in names if each in kept | abouts] if streams else list(names)
 
 
 def missing(streams: Iterable[OutputSpec], names: Sequence[str]) -> str:
@@ -140,8 +140,8 @@ def too_many(stream: OutputSpec, name: str, told: Mapping[str, Any]) -> str:
 
 def name_in_store(stream: OutputSpec, task: str, piece: str, group: str, name: str) -> str:
     """Return the name of a file in its store: none that leads into another directory."""
-    told = {"Task": task, "Piece": piece, "Group": group.replace("/", "-"), "Name": name.replace("/", "-")}
+    variables = {"Task": task, "Piece": piece, "Group": group.replace("/", "-"), "Name": name.replace("/", "-")}
     names = Template(stream.named)
-    if names.substitute(told | {"Name": PROBE}).startswith("."):  # a group may be empty, or begin with a dot
-        raise JimError(f"its name in the store, {names.substitute(told)!r}, would be hidden")
-    return names.substitute(told)
+    if names.substitute(variables | {"Name": PROBE}).startswith("."):  # a group may be empty, or begin with a dot
+        raise JimError(f"its name in the store, {names.substitute(variables)!r}, would be hidden")
+    return names.substitute(variables)

@@ -83,8 +83,8 @@ def names_of(items: Iterable[Item]) -> dict[int, str]:
 def file_of(item: Item, name: str, here: frozenset[str], now: float) -> File:
     """Return an item as a splitter sees it. A file without locations is at this site."""
     facts = {fact: value for fact, value in item.record.items() if fact != "variables"}
-    told = File.from_record({"size": item.size, **facts, "lfn": name})
-    return told._replace(locations=told.locations or here, age_s=max(0.0, now - item.since))
+    file = File.from_record({"size": item.size, **facts, "lfn": name})
+    return file._replace(locations=file.locations or here, age_s=max(0.0, now - item.since))
 
 
 def cut(split: Split, items: Sequence[Item], pool: Pool, site: Site) -> Cut:

@@ -44,8 +44,8 @@ def refused_on_wave(of: HasStore, job: GridJob, slices: Sequence[tuple[int, int]
         words = FORCED if content.get("to") == State.COMPLETED.value else COUNTS
     if verb == Verb.RETRY and task.state in (TaskState.CANCELLING, TaskState.CANCELLED):
         words = f"the task is {task.state.value}"
-    told = words.format(task=task.name, grid=job.id, target=target)
-    return f"{target} is {named(of.store, task, wave, slices)}: {told}" if words else ""
+    sentence = words.format(task=task.name, grid=job.id, target=target)
+    return f"{target} is {named(of.store, task, wave, slices)}: {sentence}" if words else ""
 
 
 def _claims_too_much(store: Store, job: GridJob, slices: Sequence[tuple[int, int]], content: Mapping[str, Any]) -> bool:

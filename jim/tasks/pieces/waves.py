@@ -114,8 +114,8 @@ def _to_split(request: Attributes, loads: Sequence[Load], split: Split, site: Si
     files = {
         item.name: file_of(item, lfn_of(item), here, 0.0).to_record() for each in loads for item in each.items.values()
     }
-    told = {"splitter": split.splitter, "splitter_parameters": deepcopy(dict(split.parameters))}
-    return {**request, **told, "input_files": list(files.values())}
+    attributes = {"splitter": split.splitter, "splitter_parameters": deepcopy(dict(split.parameters))}
+    return {**request, **attributes, "input_files": list(files.values())}
 
 
 def made(
@@ -149,23 +149,23 @@ def _too_large(piece: Piece) -> Piece:
 
 def _job(task: str, load: Load, site: Site) -> SplitJob:
     """Return the job that a piece is, with the variables that its texts may name."""
-    told = {"Task": task, "Piece": str(load.p).zfill(DIGITS), "Group": load.grp}
+    variables = {"Task": task, "Piece": str(load.p).zfill(DIGITS), "Group": load.grp}
     if load.attempts:
-        told["AttemptsBefore"] = str(load.attempts)
+        variables["AttemptsBefore"] = str(load.attempts)
     if "events" in load.record:
         first, count = load.record["events"]
-        return SplitJob(0, None, (), events_mask(first, first + count - 1), baggage=told)
+        return SplitJob(0, None, (), events_mask(first, first + count - 1), baggage=variables)
     names = {number: lfn_of(each) for number, each in load.items.items()}  # payloads may be given one name twice
     job = job_of(load.record, load.items, names, site, 0.0)
-    return job._replace(baggage={**job.baggage, **_shared(load.items.values()), **told})
+    return job._replace(baggage={**job.baggage, **_shared(load.items.values()), **variables})
 
 
 def _shared(items: Iterable[Item]) -> dict[str, str]:
     """Return the variables on which all items of a piece agree."""
-    told = [each.record.get("variables", {}) for each in items]
+    variables = [each.record.get("variables", {}) for each in items]
     return (
-        {name: value for name, value in told[0].items() if all(each.get(name) == value for each in told)}
-        if told
+        {name: value for name, value in variables[0].items() if all(each.get(name) == value for each in variables)}
+        if variables
         else {}
     )
 

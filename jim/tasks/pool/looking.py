@@ -234,8 +234,8 @@ def _taken(waiting: list[T]) -> list[T]:
 def _note_look(keeper: Keeper, task: Task, source: Source, found: Found, ends: Ends) -> None:
     now = keeper.clock.utc()
     waits = _waits(found.unstable, found.held)
-    told = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
-    keeper.store.pools.set_source(task.id, source.k, device=found.device, **told)
+    columns = {"looked": now, "reason": "", "since": "", "waits": waits} | ({"closed": now} if found.closed else {})
+    keeper.store.pools.set_source(task.id, source.k, device=found.device, **columns)
     note(keeper.store, task.id, source.k, another=False)
     if found.closed:
         keeper.store.tasks.note(task.id, "source closed", source.kind)
@@ -258,9 +258,9 @@ def _waits(files: Mapping[str, str], held: Mapping[str, str]) -> str:
         return ""
     odd = [name for name, why in files.items() if why == UNPRINTABLE]
     some = dict(list(files.items())[:WAITS_KEPT])
-    told = {"count": len(files), "some": some, "unprintable": len(odd), "odd": odd[:1]}
+    waiting = {"count": len(files), "some": some, "unprintable": len(odd), "odd": odd[:1]}
     open_still = [[None if grp == ALL else grp, file, files[file]] for grp, file in list(held.items())[:HELD_KEPT]]
-    return json.dumps(told | ({"held": open_still} if open_still else {}))
+    return json.dumps(waiting | ({"held": open_still} if open_still else {}))
 
 
 def _words(error: BaseException, spec: SourceSpec) -> str:

@@ -66,8 +66,8 @@ def _take(
         local = keeper.store.local_job(wave.grid, n)
         if _is_released_again(wave, local):
             again[pieces[n].p] = local.attempt
-            told = {"witness": Witness.USER, "reason": FROZEN_WORDS, "wish": ""}
-            keeper.store.set_local_job(wave.grid, n, state=State.FAILED_FROZEN, **told)
+            columns = {"witness": Witness.USER, "reason": FROZEN_WORDS, "wish": ""}
+            keeper.store.set_local_job(wave.grid, n, state=State.FAILED_FROZEN, **columns)
         else:
             ended += _end(keeper, pieces[n], job, local)
     moved = {each.p: each for each in bring(keeper, wave, job, pieces, ended)}

@@ -87,8 +87,8 @@ def _keep_all(
 def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output) -> Kept:
     try:
         if output.todo is Todo.READ:
-            told = read_about(Path(output.place + stream.about))
-            return Kept(output, record=told, bad=streams.too_many(stream, output.name, told))
+            about = read_about(Path(output.place + stream.about))
+            return Kept(output, record=about, bad=streams.too_many(stream, output.name, about))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
         there = identity(Path(stream.store), stores[output.stream], f"store {stream.store}")
         stores[output.stream] = there
@@ -117,12 +117,12 @@ def read_about(path: Path) -> dict[str, Any]:
 def _facts(content: bytes, name: str) -> dict[str, Any]:
     """Return those facts about an output that JIM knows."""
     try:
-        told = json.loads(content)
+        record = json.loads(content)
     except ValueError as error:
         raise Bad(f"no JSON: {error}") from error
-    if not isinstance(told, dict):
+    if not isinstance(record, dict):
         raise Bad("no table of facts")
-    known = {name: told[name] for name in KNOWN if name in told}
+    known = {name: record[name] for name in KNOWN if name in record}
     if isinstance(known.get("runs"), list):  # runs and lumis beside one another
         known["runs"] = {str(run): known.get("lumis", []) for run in known["runs"]}
     known.pop("lumis", None)

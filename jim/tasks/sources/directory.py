@@ -76,13 +76,13 @@ def _files(place: Path, source: SourceSpec) -> Iterator[Seen]:
         if not meant(name) or closes(name) or (source.without and fnmatch(entry.name, source.without)):
             continue
         try:
-            told = entry.stat()
+            status = entry.stat()
         except OSError as error:
             if error.errno in NOWHERE:
                 continue
             raise  # nobody knows what it is, so nothing is concluded
-        if stat.S_ISREG(told.st_mode):
-            yield Seen(path, told.st_size, f"{told.st_ino}:{told.st_mtime_ns}")
+        if stat.S_ISREG(status.st_mode):
+            yield Seen(path, status.st_size, f"{status.st_ino}:{status.st_mtime_ns}")
 
 
 def _walked(place: Path, *, deep: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -99,8 +99,8 @@ def _walked(place: Path, *, deep: bool) -> Iterator[tuple[str, os.DirEntry[str]]
 def pattern(text: str) -> Meant:
     """Return a function that tells whether a name below the directory is meant; ** is any depth, also none."""
     parts = [ANY_DEPTH if each == "**" else _part(each).replace(".*", "[^/]*") for each in text.split("/")]
-    told = "/".join(parts).replace(f"{ANY_DEPTH}/", "(?:.*/)?").replace(ANY_DEPTH, ".*")
-    return re.compile(told, re.DOTALL).fullmatch
+    expression = "/".join(parts).replace(f"{ANY_DEPTH}/", "(?:.*/)?").replace(ANY_DEPTH, ".*")
+    return re.compile(expression, re.DOTALL).fullmatch
 
 
 def _part(text: str) -> str:

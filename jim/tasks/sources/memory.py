@@ -40,11 +40,11 @@ class Memory:
     def recall(self, file: Path, boot: str) -> None:
         """Take over what a keeper before has noted in this run of the machine; what makes no sense is forgotten."""
         with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            told, *parts = map(json.loads, file.read_bytes().splitlines())
+            head, *parts = map(json.loads, file.read_bytes().splitlines())
             waiting = {path: (Seen(path, *seen), float(first)) for some in parts for path, seen, first in some}
-            missing = {int(number): float(first) for number, first in told["missing"].items()}
-            if told["boot"] == boot:
-                self.ended, self.waiting, self.missing = frozenset(told["ended"]), waiting, missing
+            missing = {int(number): float(first) for number, first in head["missing"].items()}
+            if head["boot"] == boot:
+                self.ended, self.waiting, self.missing = frozenset(head["ended"]), waiting, missing
 
     def _parts(self, boot: str) -> Iterator[Any]:
         """Yield what is worth noting, in parts: no other thread runs while one is being written as JSON."""
