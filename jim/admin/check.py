@@ -22,7 +22,7 @@ from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
 from jim.guide import guide
-from jim.keeper.serial import instances_in, refuse_foreign, told
+from jim.keeper.serial import instances_in, is_used, refuse_foreign, told
 from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
@@ -217,8 +217,6 @@ def _work(site: Site, mounts: str | None) -> Finding:
 
 def _require_own(site: Site) -> None:
     """Refuse a work directory that no keeper would go on in: of another, or empty where grid jobs work."""
-    from jim.keeper.opening import is_used  # slow to load
-
     if is_there(site.state) and (instances := instances_in(site.state)):
         with closing(open_store(site.state, Clock())) as store:
             refuse_foreign(site, instances, used=is_used(site, store))

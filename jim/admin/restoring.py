@@ -31,7 +31,7 @@ from jim.errors import BadSite, JimError, Outdated
 from jim.evidence.exit_record import Told
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
-from jim.keeper.opening import adapter_of, is_used
+from jim.keeper.opening import adapter_of
 from jim.keeper.results.packing import is_anothers
 from jim.keeper.serial import (
     Hold,
@@ -40,6 +40,7 @@ from jim.keeper.serial import (
     instances_in,
     instances_of,
     is_elsewhere,
+    is_used,
     own_work,
     serials,
 )

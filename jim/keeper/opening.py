@@ -24,7 +24,7 @@ from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
 from jim.log_lines import OneLine
-from jim.model import KEEPER_ENDS, Step
+from jim.model import KEEPER_ENDS
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 ENV_WITH_VALUE = ("-u", "--unset", "-C", "--chdir")
 LOG_BYTES, LOG_FILES = 10_000_000, 5
 LONGEST_SUMMARY = 64 * 1024 * 1024
-WORKED_IN = "work"  # the fact that names the last work directory
-IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # steps in which a grid job has its directory
 
 
 def site_of(state: Path) -> Site:
@@ -65,16 +63,11 @@ def hold_of(site: Site, store: Store) -> Hold:
     """Take the work directory, if it is ours and this state directory knows everything that was done in it."""
     instances = serial.instances_of(site.state)
     serial.refuse_outdated(site, store, instances)
-    serial.own_work(site, instances, used=is_used(site, store))
-    store.set_fact(WORKED_IN, str(site.work))
+    serial.own_work(site, instances, used=serial.is_used(site, store))
+    store.set_fact(serial.WORKED_IN, str(site.work))
     hold = Hold(site, instances, store.clock)
     hold.take(store, serial.serials(site, store), serial.home(site))
     return hold
-
-
-def is_used(site: Site, store: Store) -> bool:
-    """Tell whether this state directory has worked in this work directory, by its own records."""
-    return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
 
 
 def published_waits(summary: Path) -> list[int]:

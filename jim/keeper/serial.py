@@ -20,13 +20,15 @@ from jim.errors import BadSite, Outdated
 from jim.files import put_once, read_regular, replace_durably
 from jim.guide import guide
 from jim.keeper.rejecting import Rejected
-from jim.model import DECIDE
+from jim.model import DECIDE, Step
 from jim.site.file import Site
 from jim.statusdb import is_there, open_store
 from jim.statusdb.store import Store
 from jim.workdir.removed import INSTANCE
 
 FILE, MACHINE = "serial", Path("/etc/machine-id")
+WORKED_IN = "work"  # the fact that names the last work directory
+IN_WORK = (Step.RESOLVED, Step.SPLIT, Step.ACTIVE, Step.COLLECTING)  # steps in which a grid job has its directory
 LONGEST = 100_000  # bytes of these files: each restore adds one instance to a list
 CHOICE = (
     f"{DECIDE}; requests are taken in, and wait. If the state directory comes from a "
@@ -225,3 +227,8 @@ class Hold:
         self._tried = number  # also if the answer to the last write is lost
         replace_durably(self._state / FILE, f"{number}\n".encode())
         replace_durably(self._work / FILE, f"{number} {self._nonce}\n".encode())
+
+
+def is_used(site: Site, store: Store) -> bool:
+    """Tell whether this state directory has worked in this work directory, by its own records."""
+    return store.fact(WORKED_IN) == str(site.work) or store.any_grid_job(*IN_WORK)
