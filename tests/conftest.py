@@ -47,16 +47,22 @@ MORE = (
     *("tests/unit/test_install.py", "tests/unit/test_distributions.py", "tests/unit/test_described.py"),
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
-    *(f"tests/unit/tasks/test_{scene}.py" for scene in ("histories", "replaced_promises", "outputs", "unexpected")),
+    *(
+        f"tests/unit/tasks/test_{scene}.py"
+        for scene in ("histories", "replaced_promises", "outputs", "unexpected_errors")
+    ),
     *("tests/unit/tasks/test_odd_names.py", "tests/unit/tasks/pool/test_closing.py"),
-    *("tests/unit/cli/tasks/test_page.py", "tests/unit/cli/tasks/test_same_bytes.py"),
+    *(f"tests/unit/cli/tasks/test_{what}.py" for what in ("page", "same_bytes", "verbs")),
     *("tests/unit/localbatch/test_daemon.py", "tests/unit/localbatch/test_run.py"),
     *("tests/unit/handlers/shared/test_pythia_generate.py", "tests/unit/handlers/test_dzero_monte_carlo.py"),
     *("tests/unit/doors/test_identity.py", "tests/unit/doors/test_generations.py"),
+    *("tests/unit/doors/arc/test_scanning.py", "tests/unit/keeper/attempts/test_ending.py"),
     *("tests/unit/keeper/queue/test_avoiding.py", "tests/unit/keeper/queue/test_looking_up.py"),
     *("tests/unit/keeper/test_serial.py", "tests/unit/statusdb/test_store_errors.py"),
-    *("tests/unit/shell/test_strangers.py", "tests/unit/shell/test_taken_already.py"),
-    *("tests/unit/pages/test_private.py", "tests/unit/pages/test_truth.py", "tests/unit/test_reused_ids.py"),
+    *(f"tests/unit/shell/test_{what}.py" for what in ("strangers", "taken_already", "cancel_and_poll")),
+    *("tests/unit/pages/routes/test_tasks.py", "tests/unit/pages/routes/test_task_control.py"),
+    *(f"tests/unit/pages/test_{what}.py" for what in ("private", "truth", "hostile")),
+    "tests/unit/test_reused_ids.py",
 )
 
 

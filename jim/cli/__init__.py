@@ -136,6 +136,10 @@ JIM runs grid jobs on this site's batch system: one request in, many local jobs,
 """
 
 
+# argparse looks on the disk for a translation of each of its words; there are none, and JIM speaks one language.
+argparse._ = str  # type: ignore[attr-defined]
+
+
 class SecondVerbs(argparse._SubParsersAction):  # type: ignore[type-arg]
     """The second words of a verb, such as `site check`: the line that lists each also begins its own help."""
 
