@@ -125,7 +125,7 @@ def wake(state: Path) -> None:
 def moves() -> tuple[Move, ...]:
     """Return the keeper's moves for the site and for grid jobs, in order; loaded here, as no door needs them."""
     from jim.keeper import clock_jumps
-    from jim.keeper.attempts import arrivals, ending, never_starting, settling
+    from jim.keeper.attempts import arrivals
     from jim.keeper.inbox import accepting
     from jim.keeper.queue import asking, avoiding, disks, dividing
     from jim.keeper.queue.fulfilling import Fulfilling
@@ -135,7 +135,6 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.results import collecting
     from jim.keeper.results.aging import Aging
     from jim.keeper.results.answering import Answering
-    from jim.keeper.results.verifying import Verifying
     from jim.keeper.results.why_failed import WhyFailed
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
 
@@ -158,11 +157,22 @@ def moves() -> tuple[Move, ...]:
         of_site(sending.share),  # gives out places in the queue, highest priority first
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs
+        *_of_attempts(),
+        *_of_what_has_ended(aging, answering),
+    )
+
+
+def _of_attempts() -> tuple[Move, ...]:
+    """Return the moves that find out what became of attempts."""
+    from jim.keeper.attempts import ending, never_starting, settling
+    from jim.keeper.results.verifying import Verifying
+    from jim.keeper.rounds import of_site
+
+    return (
         of_site(never_starting.InVain()),  # attempts that can never start: fences them, or adopts those that did start
         of_site(settling.settle),  # attempts missing from two good listings: takes the exit record, or fences
         of_site(ending.end),  # started attempts that seem dead: writes `over.I`, looks once more, judges
         of_site(Verifying()),  # compares outputs with exit records: completing ─> completed
-        *_of_what_has_ended(aging, answering),
     )
 
 

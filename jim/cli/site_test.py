@@ -90,7 +90,7 @@ def _end(report: Mapping[str, Any], *, as_json: bool) -> None:
 def _try(site: Site, levels: Mapping[str, Level], heed: Callable[[], None], found: Found, *, quiet: bool) -> None:
     """Collect the findings, and print each at once: a level may take long, and stdout may be a file."""
     from jim.admin.trial import findings
-    from jim.plugins import foreign
+    from jim.trust.plugins import foreign
 
     if not quiet:
         say("\n".join(_announced(site, levels)))

@@ -168,7 +168,7 @@ def door_of(name: str = "", own: str = "") -> Door:
     """Find a door: a folder of `jim/doors/`, or the dotted name of a class in `own`, the site's directory."""
     name = name or DEFAULT
     if "." in name:
-        from jim.plugins import foreign, function
+        from jim.trust.plugins import foreign, function
 
         kind = function("the door", name, own)
         with foreign(f"cannot load the door {name!r}"):

@@ -59,20 +59,25 @@ def deposit(
     if apart is not None:
         content["apart"] = apart
     content |= {name: value for name, value in {"sender": sender, "by": by, **beside}.items() if value}
+    own = number if _linked(state, name, number, content) else 0
+    return _accepted(state, key, request, apart, own)
+
+
+def _linked(state: Path, name: str, number: int, content: dict[str, Any]) -> bool:
+    """Store a request durably under the name of its key, unless another door was first: then its number is nobody's."""
     temporary = state / "inbox" / f".{name}.{number}"
     replace(temporary, json.dumps(content).encode(), durable=True)
-    own = 0
     try:
         os.link(temporary, state / "inbox" / name)
+        _make_durable(state / "inbox" / name)
+        return True
     except FileExistsError:
         with suppress(OSError):  # nobody asks for that number
             (state / "answers" / str(number)).unlink(missing_ok=True)
-    else:
-        _make_durable(state / "inbox" / name)
-        own = number
-    with suppress(OSError):  # the request is submitted, even if a file cannot be removed
-        temporary.unlink()
-    return _accepted(state, key, request, apart, own)
+        return False
+    finally:
+        with suppress(OSError):  # the request is submitted, even if a file cannot be removed
+            temporary.unlink()
 
 
 def _accepted(state: Path, key: str, request: dict[str, Any], apart: Apart | None, own: int) -> int:
@@ -82,10 +87,8 @@ def _accepted(state: Path, key: str, request: dict[str, Any], apart: Apart | Non
     """
     try:
         final = known(state, key, request, apart)
-    except BadRequest:
-        raise
-    except (OSError, JimError):
-        if not own:
+    except (OSError, JimError) as error:
+        if not own or isinstance(error, BadRequest):
             raise
         return own
     if not final:
@@ -156,11 +159,6 @@ def wish(state: Path, verb: str, target: str, **more: Any) -> Path:
 def task_wish(state: Path, verb: str, name: str, **more: Any) -> Path:
     """Store a wish for a task durably; return its file, which the keeper removes once the wish is fulfilled."""
     return _store_wish(state, "task", {"verb": verb, "target": f"task:{name}", **more})
-
-
-def is_wished(state: Path, task: str) -> bool:
-    """Tell whether there is a wish for a task that the keeper has still to fulfil."""
-    return task in wished(state)
 
 
 def wished(state: Path) -> dict[str, set[str]]:

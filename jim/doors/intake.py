@@ -13,9 +13,9 @@ from jim import request
 from jim.doors.contract import door_of
 from jim.errors import BadRequest
 from jim.handlers.base import Handler
-from jim.plugins import foreign
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.trust.plugins import foreign
 from jim.work import commands, sizing
 from jim.work.sizing import Size
 

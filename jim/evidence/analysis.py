@@ -16,7 +16,7 @@ from jim.attempts.rules import LONGEST_DELAY, MOST_TIMES
 from jim.errors import JimError, shown
 from jim.evidence.exit_record import FATAL, HOLD, RECOVERABLE, ExitRecord
 from jim.model import NOTHING, Kind, Witness
-from jim.plugins import foreign, function, within
+from jim.trust.plugins import foreign, function, within
 
 USUAL = "jim.evidence.analysis.usual"
 LONGEST_SECONDS = 5.0  # that an analyser may take: the keeper does nothing else meanwhile

@@ -19,7 +19,7 @@ from jim.errors import BatchError, Full, JimError, NotStarted, Refused, Unclear
 from jim.idealizer.health import Health, history
 from jim.idealizer.starts import Starts
 from jim.model import Answer, Batch, Kind, Listing, Observation, State
-from jim.plugins import foreign
+from jim.trust.plugins import foreign
 
 if TYPE_CHECKING:
     from jim.adapters.base import Adapter

@@ -19,7 +19,7 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.files import cut, held, read_regular, replace
-from jim.trees import remove_tree
+from jim.files.trees import remove_tree
 
 log = logging.getLogger(__name__)
 MOST, TOLD_SECONDS = 1000, 60.0

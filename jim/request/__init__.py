@@ -12,9 +12,9 @@ from typing import Any
 from jim.errors import BadRequest, JimError, in_words, nearest, shown
 from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
-from jim.plugins import foreign
 from jim.request.values import check_text, value_of
 from jim.trust import use
+from jim.trust.plugins import foreign
 
 LONGEST = 1024 * 1024  # a request describes work; its data lie in other files
 STDIN = Path("-")  # read from stdin; paths in it are relative to the working directory, as if the file lay there

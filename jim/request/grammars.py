@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from jim.errors import JimError
-from jim.plugins import foreign
 from jim.request import handler_of, job_types
+from jim.trust.plugins import foreign
 
 
 @lru_cache(256)

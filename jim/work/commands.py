@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from jim.errors import BadRequest, JimError, shown
 from jim.handlers.base import Attributes, Handler
 from jim.model import Job, Piece
-from jim.plugins import foreign
+from jim.trust.plugins import foreign
 from jim.work.sizing import Size
 
 

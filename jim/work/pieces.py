@@ -16,11 +16,11 @@ from typing import Any
 from jim.errors import BadRequest
 from jim.handlers.base import AS_A_WHOLE, SPLITTING, Attributes, Handler, has_variable
 from jim.model import Piece
-from jim.plugins import foreign
 from jim.site.file import Site
 from jim.site.settings import General
 from jim.splitting.errors import SplitError, TooManyJobs
 from jim.splitting.files_and_jobs import Failure, File, SplitJob
+from jim.trust.plugins import foreign
 from jim.work.own_values import checked, may_differ, text_of
 from jim.work.parts import OwnRequest, Part, check_splitter, splitter, steps_of
 from jim.work.site_steps import OfEach

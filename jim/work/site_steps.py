@@ -14,9 +14,9 @@ from typing import Any
 from jim.errors import BadRequest, JimError
 from jim.handlers.base import Handler
 from jim.model import Piece
-from jim.plugins import foreign, function
 from jim.request import check
 from jim.site.rules import SPLIT
+from jim.trust.plugins import foreign, function
 from jim.work.own_values import checked, may_differ
 from jim.work.sizing import is_looked_up
 

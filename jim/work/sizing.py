@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from jim.errors import BadRequest, nearest, shown
 from jim.handlers.base import Handler, has_variable
 from jim.model import Resources
-from jim.plugins import foreign
 from jim.site.file import Site
+from jim.trust.plugins import foreign
 
 LOCAL = "local"  # the batch system of one machine, this one
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from jim.errors import JimError, nearest, shown
-from jim.plugins import foreign, within
 from jim.splitting import registry
 from jim.splitting.errors import UnknownSplitter
 from jim.splitting.files_and_jobs import Settled, SplitJob, Stream
 from jim.splitting.parameters import check
 from jim.splitting.subscription import Subscription
 from jim.trust import use
+from jim.trust.plugins import foreign, within
 
 LONGEST_NAME = 200
 NAMED = re.compile(rf"(?=.{{1,{LONGEST_NAME}}}$)[a-z]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)

@@ -25,8 +25,8 @@ from typing import IO, NamedTuple
 
 from jim.errors import BadRequest
 from jim.files import held, passes, resolved, sync_directory
+from jim.files.trees import remove_tree
 from jim.site.realm import OWN, Opener
-from jim.trees import remove_tree
 
 PACKAGES = "packages"  # in the work directory
 HELD = "package.tar"  # in a grid job's directory: the hard link

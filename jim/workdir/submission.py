@@ -17,12 +17,12 @@ from typing import NamedTuple
 from jim.errors import BadRequest, JimError
 from jim.evidence.exit_record import Told, read_jobs
 from jim.files import LinkFound, for_children, held, put_once, read_regular, replace, replace_durably, sync_directory
+from jim.files.trees import remove_tree
 from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
 from jim.site.file import Site
 from jim.site.realm import OWN, Opener
-from jim.trees import remove_tree
 from jim.workdir import credentials, packages
 from jim.workdir.pinned import lacks, pinned
 from jim.workdir.removed import INSTANCE, WRAPPER

@@ -13,14 +13,37 @@ from jim.statusdb import empty_store
 from jim.statusdb.connected import StorePart
 from jim.statusdb.store import Store
 from jim.statusdb.tasks.outputs import Following
+from tests.unit import test_house as walls
 from tools import house
 
-ADAPTERS = sorted(each.stem for each in (Path(__file__).parents[2] / "adapters").glob("[a-z]*.py"))
+ROOT = Path(__file__).parents[2]
+ADAPTERS = sorted(each.stem for each in (ROOT / "adapters").glob("[a-z]*.py"))
 
 
 @pytest.mark.parametrize("name", [name for name in ADAPTERS if name != "base"])
 def test_an_adapter_is_read_in_one_sitting(name: str) -> None:
     assert house.code_lines(f"adapters/{name}.py") <= 140
+
+
+def test_few_modules_lie_flat() -> None:
+    assert len([each for each in Path(ROOT / "jim").glob("*.py") if each.name != "__init__.py"]) <= 10
+
+
+def test_the_code_becomes_no_longer() -> None:
+    """Whoever adds a feature raises the number, and says in the commit what it was worth."""
+    assert sum(map(house.code_lines, walls.FILES)) <= 47_550
+
+
+def test_few_small_modules_serve_one_neighbour() -> None:
+    """Each of them is about a thing of its own; what is only a part of its one importer belongs into that."""
+    small = [file for file in walls.FILES if not file.endswith("__init__.py") and house.code_lines(file) < 40]
+    users = {file: walls.importers(walls.name_of(file)) - {file} for file in small}
+    serving = [file for file, some in users.items() if len(some) == 1 and folder(file) == folder(*some)]
+    assert len(serving) <= 19, serving
+
+
+def folder(file: str) -> Path:
+    return Path(file).parent
 
 
 def test_what_all_moves_of_the_keeper_share_is_little() -> None:

@@ -13,9 +13,9 @@ from jim.admin.trial.leftovers import Lock, sweep
 from jim.admin.trial.trial_site import TrialSite
 from jim.errors import BadSite, JimError
 from jim.guide import guide
-from jim.plugins import foreign
 from jim.site import whose
 from jim.site.file import Site, make_state
+from jim.trust.plugins import foreign
 
 SKIPPED, UNKNOWN = "skipped", "unknown"  # results besides ok, warning and failed
 WAITS = "waits"  # no result: what is still waited for

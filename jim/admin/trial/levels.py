@@ -12,7 +12,7 @@ from jim.admin.trial import advice, asking
 from jim.admin.trial.trial_site import TrialSite
 from jim.evidence.verdict import OF_TIME
 from jim.model import Kind, Reason, State
-from jim.plugins import foreign
+from jim.trust.plugins import foreign
 
 ARRAY, ROUNDTRIP = 20, 5
 HISTORY_SECONDS = 60.0  # Grid Engine writes its accounting 15 s after the end of a job, by default

@@ -22,9 +22,9 @@ from jim.keeper.opening import open_keeper
 from jim.keeper.queue.fulfilling import unsaid
 from jim.keeper.queue.looking_up import LOST
 from jim.model import FINAL, NO_REASON, Kind, Reason, State, Step, SubmissionState, Verb
-from jim.plugins import foreign
 from jim.run_grid_job import rounds
 from jim.site.file import Site, make_state
+from jim.trust.plugins import foreign
 
 PREFIX = "site-test-"
 CLEANING_SECONDS = 60.0

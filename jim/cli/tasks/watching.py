@@ -52,7 +52,7 @@ def follow(
     until = woken + most
     while True:
         began, view = monotonic(), look()
-        wished = inbox.is_wished(view.site.state, name)  # what is read after this shows the effect of earlier wishes
+        wished = name in inbox.wished(view.site.state)  # what is read after this shows the effect of earlier wishes
         try:
             task, heart = view.store.tasks.named(name), view.heart()
             line = line_of(view, task)

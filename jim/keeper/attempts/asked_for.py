@@ -10,8 +10,8 @@ from jim.errors import JimError
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.keeper.keeper import Keeper
 from jim.model import Resources
-from jim.plugins import foreign
 from jim.request import handler_of
+from jim.trust.plugins import foreign
 
 AVOID = "avoid"
 

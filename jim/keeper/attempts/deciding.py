@@ -21,9 +21,9 @@ from jim.jobs import Attempt, GridJob, LocalJob, whole_reason
 from jim.keeper.attempts.asked_for import AVOID
 from jim.keeper.keeper import Keeper
 from jim.model import Kind, Reason, State, Witness
-from jim.plugins import foreign
 from jim.request import check, handler_of
 from jim.site.avoid import HOST
+from jim.trust.plugins import foreign
 from jim.work.sizing import check_limits, is_looked_up
 
 # A refusal in words that no adapter knows, not even as a lost answer, with no job accepted. After so many refusals,

@@ -26,8 +26,8 @@ from jim.files import append_whole, open_regular, sync_directory
 from jim.jobs import GridJob, Sender, Unaccounted
 from jim.keeper.keeper import Keeper
 from jim.model import Resources
-from jim.plugins import foreign
 from jim.request import handler_of
+from jim.trust.plugins import foreign
 
 log = logging.getLogger(__name__)
 KEY, AT_ONCE, EVERY_SECONDS = "accounting", 200, 1.0

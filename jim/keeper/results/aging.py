@@ -14,12 +14,12 @@ from jim.doors import generations, inbox
 from jim.errand import Errand
 from jim.errors import JimError
 from jim.files import held
+from jim.files.trees import remove_tree
 from jim.jobs import GridJob
 from jim.keeper.keeper import Keeper
 from jim.model import Step
 from jim.statusdb.task_rows import PieceState, Task, TaskState, Wave, WaveState
 from jim.tasks.effects import ENDED
-from jim.trees import remove_tree
 from jim.workdir.packages import sweep
 from jim.workdir.submission import remove_grid_directory
 

@@ -22,10 +22,10 @@ from jim.keeper.queue.fulfilling import unsaid
 from jim.keeper.results.placing import PLACE, Placing, trouble
 from jim.keeper.workers import NEVER
 from jim.model import Standing, Step
-from jim.plugins import foreign
 from jim.statusdb.seen.progress import progress
 from jim.statusdb.seen.record import exit_code, record
 from jim.statusdb.status import standing
+from jim.trust.plugins import foreign
 
 log = logging.getLogger(__name__)
 LONGEST_ANSWER = 65_536

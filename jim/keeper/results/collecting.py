@@ -15,6 +15,7 @@ from jim.doors import inbox
 from jim.errand import Errand
 from jim.errors import JimError, StoreError
 from jim.files import for_children, held, sync_directory
+from jim.files.trees import remove_tree
 from jim.handlers.base import Result, published_by
 from jim.jobs import GridJob
 from jim.keeper.attempts.publishing import element
@@ -25,11 +26,10 @@ from jim.keeper.results.finishing import UNSPLIT, all_ended, end, finish, is_uns
 from jim.keeper.results.packing import LEAN, SpoiltOutputs, completed_in, fill
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness
-from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.published import NAME
 from jim.statusdb.store import Store
-from jim.trees import remove_tree
+from jim.trust.plugins import foreign
 from jim.workdir.pinned import pinned
 from jim.workdir.submission import own_directory
 from jim.workdir.tar import Tar

@@ -7,7 +7,7 @@ import logging
 from jim.doors.contract import DEFAULT
 from jim.errors import JimError, Outdated, StoreError
 from jim.keeper.keeper import Keeper
-from jim.plugins import foreign
+from jim.trust.plugins import foreign
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from jim.files import passes
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import GridJob
 from jim.model import Verb
-from jim.plugins import foreign
 from jim.request import handler_of
 from jim.statusdb.store import Store
+from jim.trust.plugins import foreign
 from jim.workdir.tar import stemmed
 
 log = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
-from jim.durable import sync_local
 from jim.errand import Errand
 from jim.evidence import verdict
 from jim.evidence.verdict import Verdict
+from jim.files.durable import sync_local
 from jim.jobs import Key
 from jim.keeper.attempts import bulk_reports, judging
 from jim.keeper.keeper import Keeper

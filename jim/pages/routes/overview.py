@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Flask, g
 
 from jim.jobs import GridJob
+from jim.model import State
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
@@ -49,15 +50,11 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
     holes = pages.black_holes()
     newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), names=False, folded=True)
     if kind == "json":
+        named = _beside(view, trouble)["names"]
         return as_json(
             {
-                "site": view.site.site.name,
-                "keeper": view.heart().at_work,
-                "batch_seen": view.seen(),
-                "trouble": health(view).trouble.words,
-                "counts": {state.value: count for state, count in lists.counted(counts)},
-                "in_trouble": lists.records(view, trouble, _beside(view, trouble)["names"]),
-                "tasks": {**tasks._asdict(), "wanting": [each._asdict() for each in tasks.wanting]},
+                **_of_site(view, counts, tasks),
+                "in_trouble": lists.records(view, trouble, named),
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
@@ -78,6 +75,17 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         **_beside(view, (*trouble, *newest.rows)),
         days=TROUBLE_DAYS,
     )
+
+
+def _of_site(view: View, counts: Mapping[State, int], tasks: TasksSeen) -> dict[str, Any]:
+    return {
+        "site": view.site.site.name,
+        "keeper": view.heart().at_work,
+        "batch_seen": view.seen(),
+        "trouble": health(view).trouble.words,
+        "counts": {state.value: count for state, count in lists.counted(counts)},
+        "tasks": {**tasks._asdict(), "wanting": [each._asdict() for each in tasks.wanting]},
+    }
 
 
 def _beside(view: View, jobs: Sequence[GridJob]) -> dict[str, Any]:

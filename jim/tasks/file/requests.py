@@ -8,11 +8,11 @@ from typing import Any
 
 from jim.doors.intake import hold_files
 from jim.handlers.base import Handler
-from jim.plugins import foreign
 from jim.request import check as checked_request
 from jim.request import declarations, handler_of
 from jim.site.file import Site
 from jim.statusdb.task_spec import Spec
+from jim.trust.plugins import foreign
 from jim.work.program import require_program
 from jim.work.sizing import check_limits
 

@@ -15,9 +15,9 @@ from jim.evidence.analysis import Action, Decision, Failed, analyser, decide, us
 from jim.handlers.parametric import Parametric
 from jim.jobs import HELD
 from jim.model import NOTHING, Batch, Kind, State, Witness
-from jim.plugins import function
 from jim.site.file import General, Limits
 from jim.statusdb.store import Store
+from jim.trust.plugins import function
 from tests.support.exit_records import record
 from tests.support.stand_ins import Answers, Instead, World
 

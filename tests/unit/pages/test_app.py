@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.walks import hidden, walked
 from tests.unit.pages.browser import Page, Person, addresses
 from tests.unit.pages.grounds import Ground, ended
 
@@ -18,6 +19,16 @@ def test_a_filter_that_a_page_does_not_know_is_refused_on_each_route(told: Groun
     assert len(others) <= 8, others
     assert "unknown filter" in answers["/jobs/1.xml"].text.lower()
     assert json.loads(answers["/index.json"].text)["error"] == "unknown filter 'nonsense'"
+
+
+@pytest.mark.parametrize("path", ["/jobs/1?state=failed", "/jobs/1/0", "/jobs", "/"])
+def test_a_page_goes_only_where_imports_lead_and_opens_the_store_few_times(
+    running: Ground, person: Person, path: str
+) -> None:
+    person.get("/jobs/1")  # loads what is loaded once
+    entries = walked(lambda: person.get(path))
+    assert hidden(entries) == set()
+    assert sum(each.function == "open_store" for each in entries) <= 4
 
 
 def test_a_page_that_may_not_be_seen_refuses_no_filter(told: Ground, person: Person) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from jim.errors import BadRequest, BadSite
 from jim.files import locked
-from jim.plugins import within
 from jim.site import bans, notices
 from jim.site.file import Site
 from jim.site.notices import Notice
+from jim.trust.plugins import within
 
 NOW = 1_769_860_800.0  # 2026-01-31T12:00:00Z
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import pytest
 
-from jim import durable
 from jim.doors import inbox
 from jim.errors import JimError, StoreError
+from jim.files import durable
 from jim.keeper import recorded_outputs
 from jim.keeper.results import collecting, lost_outputs, packing, verifying
 from jim.keeper.results.naming import Naming

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jim.errors import BadRequest, JimError
-from jim.plugins import foreign, function
+from jim.trust.plugins import foreign, function
 
 
 def test_a_function_is_found_in_the_site_s_own_directory(tmp_path):

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from jim.trees import DEEPEST, remove_tree
+from jim.files.trees import DEEPEST, remove_tree
 from jim.workdir.submission import remove_grid_directory
 
 
