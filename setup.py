@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.sdist import sdist
 
-LINKS = ("jim/adapters", "jim/handlers")
+LINKS = ("jim/adapters", "jim/handlers", "jim/shell")
 
 
 class WithLinks(sdist):

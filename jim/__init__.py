@@ -4,7 +4,7 @@ from pathlib import Path as _Path
 
 __version__ = "0.1.0"
 
-# Two folders of the checkout are part of JIM by symbolic links. Git on Windows writes a small file for each.
-for _link in (_Path(__path__[0], each) for each in ("adapters", "handlers")):
+# Three folders of the checkout are part of JIM by symbolic links. Git on Windows writes a small file for each.
+for _link in (_Path(__path__[0], each) for each in ("adapters", "handlers", "shell")):
     if not _link.is_dir():
         raise ImportError(f"{_link} is not a symbolic link: clone JIM again with `git clone -c core.symlinks=true`")

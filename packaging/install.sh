@@ -56,9 +56,8 @@ new_tree() {
 }
 
 fill_tree() {
-    cp -RL jim shell "$tree"
-    mkdir "$tree/share"
-    cp -RL share/models "$tree/share"
+    cp -RL jim "$tree"
+    ln -s jim/shell "$tree/shell"
     rm "$tree/shell/jim-demo" # it wants the examples beside it, and Pythia
     find "$tree" -name __pycache__ -prune -exec rm -r {} +
     if [ "$LIBRARIES" = own ]; then

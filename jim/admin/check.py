@@ -34,7 +34,7 @@ from jim.statusdb import file_of, is_there, open_store
 from jim.trust import ROOT, of_others, open_to_all
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.claims import fence
-from jim.workdir.submission import PROGRAMS, Line, prepare_submission, shell_directory
+from jim.workdir.submission import PROGRAMS, SHELL, Line, prepare_submission
 
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 CLOCKS_APART_SECONDS = 30
@@ -233,7 +233,7 @@ def _wrapper(work: Path) -> Finding:
         place = Path(name)
         (place / "spool").mkdir()
         for program in PROGRAMS:
-            shutil.copy(shell_directory() / program, place / program)
+            shutil.copy(SHELL / program, place / program)
         settings = [("mark", "jim-check-1-1"), ("spool", "../spool"), ("touch", "60"), ("limit", "1000000")]
         line = Line(Job(1, "check", 0, 1), ("/bin/echo", "hello"))
         variables = {"index": "JIM_NO_INDEX", "id": "JIM_NO_ID", "restart": ""}

@@ -5,12 +5,17 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from jim.workdir.submission import shell_directory
+from jim.workdir.submission import SHELL
 
 
 def _home() -> Path:
-    """Return JIM's directory, by a link named `jim` if it leads to this version: such a link survives updates."""
-    here = shell_directory().parent
+    """Return the directory of `shell`, by a link named `jim` if it leads to this version: such a link survives updates.
+
+    It is the tree that JIM lies in, or where pip has put only the package, the package.
+    """
+    package = SHELL.parent
+    beside = package.with_name("shell")  # of another project, if it is beside what pip has put there
+    here = package.parent if beside.is_dir() and beside.samefile(SHELL) else package
     stays = here.with_name("jim")
     return stays if stays.is_symlink() and stays.samefile(here) else here
 

@@ -31,6 +31,7 @@ Sharing = Callable[[], str]
 OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
+SHELL = Path(__file__).resolve().parents[1] / "shell"  # doors and wrapper, wherever this package lies
 PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
@@ -45,12 +46,6 @@ class Line(NamedTuple):
     job: Job
     command: Sequence[str]
     settings: Sequence[tuple[str, str]] = ()  # its own environment
-
-
-def shell_directory() -> Path:
-    """Return the directory of doors and wrapper: beside the package in a checkout, in libexec when installed."""
-    beside = Path(__file__).resolve().parents[2] / "shell"
-    return beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/shell"
 
 
 def own_directory(work: Path, job: GridJob, *, unsent: bool = False) -> str:
@@ -169,7 +164,7 @@ def prepare_grid_job(
     """
     with held(place) as here:
         for name in PROGRAMS:
-            replace_durably(here / name, (shell_directory() / name).read_bytes(), 0o700)
+            replace_durably(here / name, (SHELL / name).read_bytes(), 0o700)
     credentials.hand_over(place, request, credentials.now(), opener, credentials.content_soon)
     sent = packages.members(request.get("inputs") or (), site.limits.input_bytes, request.get("stdin") or "", opener)
     if site.payload.tools:
@@ -220,7 +215,7 @@ def _pack_luggage(here: Path, directory: Path) -> None:
         (here / LUGGAGE).mkdir(mode=0o700)
     names = (*PROGRAMS, packages.HELD, *credentials.KINDS)
     with held(here / LUGGAGE) as luggage:
-        replace_durably(luggage / "remote-job", (shell_directory() / "remote-job").read_bytes())
+        replace_durably(luggage / "remote-job", (SHELL / "remote-job").read_bytes())
         for each in (directory / "jobs", *(directory.parent / name for name in names)):
             if each.exists():
                 with suppress(FileExistsError):

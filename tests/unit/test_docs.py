@@ -346,7 +346,7 @@ def test_settings_in_pages_are_accepted(tmp_path: Path) -> None:
 
 def test_the_beginning_of_a_model_is_as_it_is_told() -> None:
     (block,) = [each for each in indented("docs/tasks.md") if "[model]" in each]
-    assert tomllib.loads(block)["model"] == tomllib.loads(text_of("share/models/d0-reprocess.toml"))["model"]
+    assert tomllib.loads(block)["model"] == tomllib.loads(text_of("jim/models/d0-reprocess.toml"))["model"]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/handlers.md"])

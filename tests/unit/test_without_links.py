@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).parents[2]
-LINKS = ("adapters", "handlers")
+LINKS = ("adapters", "handlers", "shell")
 WHAT_TO_DO = "clone JIM again with "
 PROGRAMS = sorted(
     str(path.relative_to(HOME)).removesuffix("/__main__.py").removesuffix(".py").replace("/", ".")
@@ -24,7 +24,7 @@ DOORS = ("jim-submit", "jim-cancel", "jim-deliver", "jim-staging")
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     place = tmp_path_factory.mktemp("checkout")
-    for name in ("jim", "shell", *LINKS):
+    for name in ("jim", *LINKS):
         shutil.copytree(HOME / name, place / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in LINKS:
         link = place / "jim" / name
@@ -84,6 +84,8 @@ def test_one_link_alone_is_not_enough(checkout, tmp_path):
     assert call(place, str(place / "shell/jim"), "status").returncode == 3
     (place / "jim/handlers").unlink()
     (place / "jim/handlers").symlink_to("../handlers")
+    (place / "jim/shell").unlink()
+    (place / "jim/shell").symlink_to("../shell")
     assert call(place, sys.executable, "-P", "-s", "-c", "import jim.cli").returncode == 0
 
 

@@ -11,7 +11,7 @@ from jim.admin.finding import OK, Finding
 from jim.admin.trial.levels import LIMIT_SECONDS, failed, once, outcome, unfinished
 from jim.admin.trial.trial_site import TrialSite
 from jim.model import State
-from jim.workdir.submission import shell_directory
+from jim.workdir.submission import SHELL
 
 Lies = Mapping[str, tuple[str, ...]]
 # The faults of `shell/jim-glitch`, call after call; after these it passes the truth.
@@ -32,7 +32,7 @@ def glitch(trial: TrialSite) -> Iterator[Finding]:
     """Submit and cancel through commands that fail, hang and lie. No job may be lost, run twice, or end wrongly."""
     with tempfile.TemporaryDirectory(prefix="jim-glitch-") as name:
         plan = Path(name)
-        with trial.preceded(str(shell_directory() / "jim-glitch"), name):
+        with trial.preceded(str(SHELL / "jim-glitch"), name):
             for how, lies in GLITCHES:
                 yield _submitted(trial, plan, how, lies)
             yield _cancelled(trial, plan)

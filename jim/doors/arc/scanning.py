@@ -31,9 +31,8 @@ from jim.errors import JimError, words_of
 from jim.files import locked, read_regular, replace, replace_durably
 from jim.site import file as site_file
 from jim.site.accounts import become
-from jim.workdir.submission import shell_directory
+from jim.workdir.submission import SHELL
 
-SHELL = shell_directory()
 MOST_LINES = 10  # about jobs of one account, in one scan
 ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0
 STATUS = re.compile(r"job\.([A-Za-z0-9]+)\.status")

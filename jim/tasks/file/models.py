@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ KINDS: dict[str, tuple[type, str]] = {
     "number": (float, "a number"),
     "text": (str, "a text"),
 }
+OWN = Path(__file__).resolve().parents[2] / "models"
 OF_MODEL = {"summary": "", "description": "", "holes": {}}
 OF_HOLE = {"help": "", "kind": "text", "default": None}
 
@@ -98,9 +98,7 @@ def _has_texts(value: list[Any]) -> bool:
 
 def places(site: Site) -> list[Path]:
     """Return the directories of models; those of the site come first."""
-    beside = Path(__file__).resolve().parents[3] / "share/models"
-    own = beside if beside.is_dir() else Path(sys.prefix) / "libexec/jim/share/models"
-    return [*([Path(site.site.models)] if site.site.models else []), own]
+    return [*([Path(site.site.models)] if site.site.models else []), OWN]
 
 
 def known(site: Site) -> dict[str, Path]:

@@ -228,7 +228,7 @@ def test_a_wrapper_that_cannot_run_fails_with_its_last_words(check, monkeypatch,
     for name in PROGRAMS:
         (shell / name).write_text("#!/bin/sh\necho no tools here >&2\nexit 72\n")
         (shell / name).chmod(0o755)
-    monkeypatch.setattr(site_check, "shell_directory", lambda: shell)
+    monkeypatch.setattr(site_check, "SHELL", shell)
     found = check()["wrapper"]
     assert found.level == FAILED
     assert "exit 72" in found.said
@@ -242,7 +242,7 @@ def test_a_wrapper_that_leaves_no_exit_record_fails(check, monkeypatch, tmp_path
     for name in PROGRAMS:
         (shell / name).write_text("#!/bin/sh\n")
         (shell / name).chmod(0o755)
-    monkeypatch.setattr(site_check, "shell_directory", lambda: shell)
+    monkeypatch.setattr(site_check, "SHELL", shell)
     assert check()["wrapper"].level == FAILED
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jim.model import State, Witness
-from jim.workdir.submission import PROGRAMS, shell_directory
+from jim.workdir.submission import PROGRAMS, SHELL
 
 HOME = str(Path(__file__).parents[3])
 JOBS = """\
@@ -45,7 +45,7 @@ def failed(home, monkeypatch, tmp_path):
     place = home.site.work / "1"
     (place / "s1/run.1").mkdir(parents=True)
     for name in PROGRAMS:
-        shutil.copy2(shell_directory() / name, place / name)
+        shutil.copy2(SHELL / name, place / name)
     (place / "s1/jobs").write_text(JOBS)
     (place / "s1/run.1/stdout").write_text("as it was\n")
     return home

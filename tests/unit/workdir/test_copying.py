@@ -11,7 +11,7 @@ import pytest
 from jim.errors import BadRequest, JimError
 from jim.workdir.claims import trace
 from jim.workdir.copying import copied
-from jim.workdir.submission import PROGRAMS, shell_directory
+from jim.workdir.submission import PROGRAMS, SHELL
 
 JOBS = """\
 * mark jim-cafe0001-7-1
@@ -44,7 +44,7 @@ def directory(tmp_path):
     run.mkdir(parents=True)
     (tmp_path / "work/spool").mkdir()
     for name in PROGRAMS:
-        shutil.copy2(shell_directory() / name, place / name)
+        shutil.copy2(SHELL / name, place / name)
     (place / "s1/jobs").write_text(JOBS.format(spool=tmp_path / "work/spool"))
     package = tmp_path / "work/packages/abc/unpacked.1"
     package.mkdir(parents=True)
