@@ -7,7 +7,9 @@ import os
 import pwd
 import select
 import signal
+import site
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,7 +31,13 @@ def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, st
     """Return an environment with only what a process needs; messages are in English."""
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     kept.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
-    return kept | {"LC_ALL": "C", "PYTHONPATH": HOME} | dict(extra or {})
+    return kept | {"LC_ALL": "C", "PYTHONPATH": os.pathsep.join((HOME, *_of_account()))} | dict(extra or {})
+
+
+def _of_account() -> list[str]:
+    """Return the place of libraries that this account has installed for itself, if this Python reads it."""
+    own = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
+    return [own] if own in sys.path and own != HOME else []
 
 
 def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = "", longest: int = 0) -> Answer:
@@ -40,6 +48,8 @@ def run(command: Sequence[str], *, limit: float, mark: str = "", account: str = 
     began, longest = time.monotonic(), longest or LONGEST_OUTPUT
     variables, who = _become(account)
     environment = scrubbed_environment(variables | ({MARK_VARIABLE: mark} if mark else {}))
+    if sys.executable not in command:  # with what pip has put beside JIM, another Python may not work
+        del environment["PYTHONPATH"]
     # Files instead of pipes: a grandchild that keeps a pipe open would block this process.
     with _memory("out") as out, _memory("err") as err:
         try:
@@ -224,3 +234,8 @@ def _memory(name: str) -> IO[bytes]:
 def _text(stream: IO[bytes]) -> str:
     stream.seek(0)
     return stream.read().decode(errors="replace")
+
+
+def become(program: str, words: Sequence[str]) -> NoReturn:
+    """Let a program take the place of this process."""
+    os.execv(program, (program, *words))

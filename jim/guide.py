@@ -1,10 +1,11 @@
-"""The documents that messages send people to, and where those lie."""
+"""Where what belongs to JIM lies beside its modules: scripts, and the documents that messages send people to."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[1]
+SHELL = TREE / "jim/shell"  # doors and wrapper; a checkout has a link there
 
 
 def guide(page: str, tree: Path = TREE) -> str:

@@ -21,7 +21,7 @@ from jim.doors import untaken_files
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
-from jim.guide import guide
+from jim.guide import SHELL, guide
 from jim.keeper.serial import instances_in, is_used, refuse_foreign, told
 from jim.model import Job
 from jim.reading.quantities import how_many
@@ -34,7 +34,7 @@ from jim.statusdb import file_of, is_there, open_store
 from jim.trust import ROOT, of_others, open_to_all
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.claims import fence
-from jim.workdir.submission import PROGRAMS, SHELL, Line, prepare_submission
+from jim.workdir.submission import PROGRAMS, Line, prepare_submission
 
 LIBRARIES = ("lxml.etree", "psutil", "tenacity", "rich")
 CLOCKS_APART_SECONDS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from jim.workdir.submission import SHELL
+from jim.guide import SHELL
 
 
 def _home() -> Path:

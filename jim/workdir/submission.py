@@ -18,6 +18,7 @@ from jim.errors import BadRequest, JimError
 from jim.evidence.exit_record import Told, read_jobs
 from jim.files import LinkFound, for_children, held, put_once, read_regular, replace, replace_durably, sync_directory
 from jim.files.trees import remove_tree
+from jim.guide import SHELL
 from jim.handlers.base import Attributes, Handler
 from jim.jobs import GridJob
 from jim.model import MARK_VARIABLE, Job
@@ -31,7 +32,6 @@ Sharing = Callable[[], str]
 OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
-SHELL = Path(__file__).resolve().parents[1] / "shell"  # doors and wrapper, wherever this package lies
 PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
+import signal
+import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.site import ROOM, LiveSite, install, start_lab
+from tests.live.accounts import ACCOUNT, DEBIAN, processes, said
+from tests.live.site import ROOM, LiveSite, install, start_lab, until
 
 
 def pytest_collection_modifyitems(items):
@@ -67,3 +71,21 @@ def make_site(installed):
     for each in sites:
         with suppress(OSError):
             each.close()
+
+
+@pytest.fixture(scope="module")
+def debian():
+    if subprocess.run(["dpkg", "-s", *DEBIAN], capture_output=True, check=False).returncode:
+        said("apt-get", "install", "--yes", "--no-install-recommends", *DEBIAN)
+
+
+@pytest.fixture
+def account(tmp_path_factory):
+    """An account of this test alone; what runs as it is ended."""
+    said("useradd", "--create-home", "--shell", "/bin/sh", ACCOUNT)
+    yield pwd.getpwnam(ACCOUNT)
+    for pid in processes(""):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not processes(""), "all processes of the account have ended")
+    said("userdel", "--remove", ACCOUNT)

@@ -9,53 +9,14 @@ import shlex
 import shutil
 import signal
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.live.accounts import ACCOUNT, PLAIN, processes, said
 from tests.live.site import ROOT, copy_of_the_source, until
 
-ACCOUNT = "jimuser"
-DEBIAN = ("python3-lxml", "python3-psutil", "python3-tenacity", "python3-rich", "python3-venv")
-DEBIAN += ("man-db", "procps", "systemd")  # what the tests themselves ask
-PLAIN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
-
-
-def said(*command, limit=300, **more):
-    """Run what must succeed, and give what it printed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, **({"cwd": "/"} | more))
-    assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
-    return done.stdout
-
-
-@pytest.fixture(scope="module", autouse=True)
-def debian():
-    if subprocess.run(["dpkg", "-s", *DEBIAN], capture_output=True, check=False).returncode:
-        said("apt-get", "install", "--yes", "--no-install-recommends", *DEBIAN)
-
-
-@pytest.fixture
-def account(tmp_path_factory):
-    """An account of this test alone; what runs as it is ended."""
-    said("useradd", "--create-home", "--shell", "/bin/sh", ACCOUNT)
-    yield pwd.getpwnam(ACCOUNT)
-    for pid in processes(""):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    until(lambda: not processes(""), "all processes of the account have ended")
-    said("userdel", "--remove", ACCOUNT)
-
-
-def processes(words):
-    """Find processes of the account by words of their command line."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if words in line and each.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid:
-                found.append(int(each.name))
-    return found
+pytestmark = pytest.mark.usefixtures("debian")
 
 
 @pytest.fixture

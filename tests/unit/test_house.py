@@ -469,12 +469,12 @@ def test_library_code_neither_prints_nor_exits() -> None:
     assert [(place, name) for place, name in said if name in ("print", "sys.exit", "exit", "quit")] == []
 
 
-# The two links
+# The links
 
 
-def test_there_are_two_links_and_never_a_third() -> None:
+def test_there_are_three_links_and_never_a_fourth() -> None:
     links = {str(path.relative_to(HOME)): str(path.readlink()) for path in _all_of("jim") if path.is_symlink()}
-    assert links == {"jim/adapters": "../adapters", "jim/handlers": "../handlers"}
+    assert links == {"jim/adapters": "../adapters", "jim/handlers": "../handlers", "jim/shell": "../shell"}
     others = [path for folder in ("adapters", "handlers", "shell", "docs", "examples") for path in _all_of(folder)]
     assert [path for path in others if path.is_symlink()] == []
 

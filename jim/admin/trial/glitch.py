@@ -10,8 +10,8 @@ from pathlib import Path
 from jim.admin.finding import OK, Finding
 from jim.admin.trial.levels import LIMIT_SECONDS, failed, once, outcome, unfinished
 from jim.admin.trial.trial_site import TrialSite
+from jim.guide import SHELL
 from jim.model import State
-from jim.workdir.submission import SHELL
 
 Lies = Mapping[str, tuple[str, ...]]
 # The faults of `shell/jim-glitch`, call after call; after these it passes the truth.

@@ -29,9 +29,9 @@ from jim.doors.arc.told_ends import Told, tell, told_of
 from jim.doors.serving import hear_of_children
 from jim.errors import JimError, words_of
 from jim.files import locked, read_regular, replace, replace_durably
+from jim.guide import SHELL
 from jim.site import file as site_file
 from jim.site.accounts import become
-from jim.workdir.submission import SHELL
 
 MOST_LINES = 10  # about jobs of one account, in one scan
 ACCOUNT_SECONDS, COMMAND_SECONDS, KICK_SECONDS = 1.0, 120.0, 10.0

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from jim.guide import SHELL
 from jim.model import State, Witness
-from jim.workdir.submission import PROGRAMS, SHELL
+from jim.workdir.submission import PROGRAMS
 
 HOME = str(Path(__file__).parents[3])
 JOBS = """\

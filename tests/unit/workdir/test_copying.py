@@ -9,9 +9,10 @@ import subprocess
 import pytest
 
 from jim.errors import BadRequest, JimError
+from jim.guide import SHELL
 from jim.workdir.claims import trace
 from jim.workdir.copying import copied
-from jim.workdir.submission import PROGRAMS, SHELL
+from jim.workdir.submission import PROGRAMS
 
 JOBS = """\
 * mark jim-cafe0001-7-1
