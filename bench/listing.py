@@ -155,7 +155,7 @@ def _keeper(file: Path, adapter: Adapter) -> Iterator[Keeper]:
     site = Site(file.parent)
     channel = Channel(adapter, site.batch.command_seconds, clock)
     hold = Hold(site, ("cafe0001",), clock)
-    keeper = Keeper(site, store, channel, Workers(clock, 1), hold, OpenDoors(""), Looks(clock))
+    keeper = Keeper(site, store, channel, Workers(clock, commands=1), hold, OpenDoors(""), Looks(clock))
     try:
         yield keeper
     finally:

@@ -62,7 +62,7 @@ class Bench:
         store = Store(self.site.state / "status.db", self.clock, write=True)
         channel = Channel(Local(), self.site.batch.command_seconds, self.clock)
         hold, doors = Hold(self.site, ("cafe0001",), self.clock), OpenDoors("")
-        workers, looks = Workers(self.clock, 3), Looks(self.clock)
+        workers, looks = Workers(self.clock, commands=3), Looks(self.clock)
         self.keeper = Keeper(self.site, store, channel, workers, hold, doors, looks)
         self.tasks = Tasks(lambda *_: None)
         self.longest = 0.0  # hold of the loop

@@ -43,6 +43,10 @@ class Outdated(BadSite):
     """A state directory that may be a copy, or older than its work directory: no keeper may use it."""
 
 
+class Replaced(JimError):
+    """JIM's own files were replaced while it ran. The next process has those of today."""
+
+
 class UnknownJob(JimError):
     """This state directory has no job with this id."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from jim.clock import Clock
-from jim.errors import JimError, LogLost, Outdated
+from jim.errors import JimError, LogLost, Outdated, Replaced
 from jim.files import replace
 from jim.keeper.bell import Bell
 from jim.model import KEEPER_ENDS
@@ -28,6 +28,7 @@ LONGEST_REST = 2.0  # if doors can call the keeper
 LONGEST_PAUSE = 2.0  # after rounds that failed
 # A full disk or a locked database: nothing is lost, for no step relies on anything that is not stored.
 FAILURES = (OSError, JimError)
+ENDING = (Outdated, LogLost, Replaced)
 
 
 class Work(Protocol):
@@ -101,7 +102,7 @@ def _rounds(state: Path, clock: Clock, idle_seconds: float, work: Work, lock: Lo
                 _write_heartbeat(state, f"{clock.boot_id()} {int(now)}\n")
                 beat = now + BEAT_SECONDS
             idle = work.idle()
-        except (Outdated, LogLost):
+        except ENDING:
             raise
         except FAILURES as error:
             failed = True
@@ -123,7 +124,7 @@ def _deliver(work: Work, longest: float) -> bool:
     while more and time.monotonic() < until:
         try:
             more = work.deliver(0 if waited else min(longest, work.rest()))
-        except (Outdated, LogLost):
+        except ENDING:
             raise
         except FAILURES as error:
             stored = False

@@ -16,6 +16,7 @@ from jim.clock import Clock
 from jim.command import run
 from jim.errors import BadSite, JimError
 from jim.files import read_regular
+from jim.files.own_files import OwnFiles
 from jim.idealizer.channel import Channel
 from jim.keeper import clock_jumps, serial
 from jim.keeper.keeper import Keeper
@@ -25,6 +26,7 @@ from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
 from jim.log_lines import OneLine
 from jim.model import KEEPER_ENDS
+from jim.request import handler_of, job_types
 from jim.site import file as site_file
 from jim.site.file import Site, make_state
 from jim.statusdb import open_store
@@ -41,7 +43,7 @@ def site_of(state: Path) -> Site:
     return site_file.load(str(state.resolve()))
 
 
-def open_keeper(site: Site) -> Keeper:
+def open_keeper(site: Site, own_files: OwnFiles | None = None) -> Keeper:
     """Open a state directory as its keeper."""
     make_state(site)
     clock = Clock()
@@ -56,7 +58,13 @@ def open_keeper(site: Site) -> Keeper:
     clock_jumps.resume(store, clock)
     channel = Channel(adapter, site.batch.command_seconds, clock)
     channel.starts.waits.extend(published_waits(site.summary))
-    return Keeper(site, store, channel, Workers(clock), hold, OpenDoors(site.site.handlers), Looks(clock))
+    return Keeper(site, store, channel, Workers(clock, own_files), hold, OpenDoors(site.site.handlers), Looks(clock))
+
+
+def load_job_types() -> None:
+    """Load JIM's own job types, so that none can be missing later."""
+    for each in job_types():
+        handler_of(each)
 
 
 def hold_of(site: Site, store: Store) -> Hold:

@@ -82,6 +82,7 @@ class Rounds:
     def round(self) -> None:
         """Run every move once: for the site, or for each grid job to look at now."""
         self.keeper.store.require_log()
+        self.keeper.workers.own_files.require_folders()
         for of_one, together in _groups(self.moves):
             made = tuple(each.make for each in together)
             if of_one:

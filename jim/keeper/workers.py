@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from jim.clock import Clock
 from jim.errand import Errand
 from jim.errors import Fault, JimError, Outdated, StoreError
+from jim.files.own_files import OwnFiles
 from jim.idealizer.retry import AGAIN, delay
 
 log = logging.getLogger(__name__)
@@ -35,8 +36,18 @@ class Workers:
     directories and programs may hang.
     """
 
-    def __init__(self, clock: Clock, commands: int = 5, others: int = 3, far: int = 4, sources: int = 64) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        own_files: OwnFiles | None = None,
+        *,
+        commands: int = 5,
+        others: int = 3,
+        far: int = 4,
+        sources: int = 64,
+    ) -> None:
         self._clock, self._most_commands = clock, commands - 2
+        self.own_files = own_files or OwnFiles()
         self._commands = ThreadPoolExecutor(commands, thread_name_prefix="command")
         self._others = ThreadPoolExecutor(others, thread_name_prefix="worker")
         self._far = ThreadPoolExecutor(far, thread_name_prefix="far")
@@ -164,6 +175,7 @@ class Workers:
             self._count_as_done(errand)
             errand.done(future.result())
             return
+        self.own_files.require_files()  # with half of a version, anything may fail
         self.put_off(errand.key)
         if errand.failed is None or isinstance(error, TOLD_TO_NOBODY) or not isinstance(error, errand.heeds):
             raise error

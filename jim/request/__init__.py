@@ -97,7 +97,8 @@ def handler_of(job_type: object, own: str = "") -> Handler:
         raise BadRequest(f"expected the name of a job type, found {shown(job_type)}{hint}", "job_type")
     # A request must not choose which code Python imports: only files of JIM or of the site.
     place = Path(own, *job_type.split(".")) if "." in job_type else HANDLERS / job_type
-    there = (own or "." not in job_type) and job_type != "base" and place.with_suffix(".py").is_file()
+    loaded = f"jim.handlers.{job_type}" in sys.modules  # then its file may have been replaced
+    there = (own or "." not in job_type) and job_type != "base" and (loaded or place.with_suffix(".py").is_file())
     if not there:
         raise BadRequest(f"unknown job type {job_type!r}{nearest(job_type, job_types(own), 'jim types')}", "job_type")
     if "." in job_type and not OWN_TYPE.search(place.with_suffix(".py").read_bytes()):

@@ -35,7 +35,7 @@ def telling(place):
         site=Site(place.state, site=General(gram_events=str(events))),
         store=place.store,
         channel=None,
-        workers=Workers(Clock(), 1),
+        workers=Workers(Clock(), commands=1),
         hold=None,
         doors=OpenDoors(""),
         looks=Looks(Clock()),
