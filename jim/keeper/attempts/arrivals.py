@@ -330,7 +330,7 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
 
 
 def _left(keeper: Keeper, arrival: Arrival) -> None:
-    """Take in that a wrapper has left a host which JIM avoids; `leaving` fences the attempt."""
+    """Take in that a wrapper has left a host which JIM avoids; `left_hosts` fences the attempt."""
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
         keeper.store.spared.set_left(arrival.key, attempt.n, bulk_reports.claim_in(arrival.path).host)
