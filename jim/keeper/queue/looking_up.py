@@ -15,7 +15,7 @@ from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
 from jim.keeper.missing_directories import fence, is_removed
-from jim.keeper.queue.sending import refused, void_submission
+from jim.keeper.queue.sending import close_refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.claims import claims
@@ -100,7 +100,7 @@ def _looked(keeper: Keeper, submission: Submission, found: Found) -> None:
                     judging.record(keeper, (grid, k, index), lost)
     elif found.fenced:
         if submission.state == SubmissionState.REFUSED:
-            refused(keeper, submission)
+            close_refused(keeper, submission)
         else:
             judge = verdict.of_too_many if submission.state == SubmissionState.FULL else verdict.of_never_sent
             void_submission(keeper, submission, partial(judge, whole_reason(submission)))
