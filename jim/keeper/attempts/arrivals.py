@@ -247,7 +247,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str, nonce: str
 
 
 def confirm(keeper: Keeper, key: Key, batch_id: str) -> None:
-    """Record that a whole submission was accepted: one task of it was seen."""
+    """Record that a whole submission was accepted: one of its batch jobs was seen."""
     grid, k, _ = key
     submission = keeper.store.submission(grid, k)
     if submission is None or submission.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED):
