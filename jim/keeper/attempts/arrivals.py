@@ -97,7 +97,7 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
     return len(taken)
 
 
-def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.Told]:
+def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.ReportFile]:
     """Take in together what needs no decision; the first report of a submission confirms all of the submission."""
     reports = bulk_reports.reports(arrivals)
     for report in bulk_reports.unconfirmed(keeper, reports):

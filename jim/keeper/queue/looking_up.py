@@ -9,7 +9,7 @@ from functools import partial
 from jim.errand import Errand
 from jim.errors import BatchError, JimError
 from jim.evidence import verdict
-from jim.evidence.exit_record import Told
+from jim.evidence.exit_record import JobsFile
 from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
@@ -52,18 +52,20 @@ def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
         return keeper.clock.boot_at(submission.due)
     if keeper.workers.crowded():
         return keeper.looks.wait_for(THREAD, job.id)
-    look = partial(_look, keeper, submission, _told(keeper, submission), keeper.clock.boot(), cancelled=cancelled)
+    look = partial(
+        _look, keeper, submission, _own_attempts(keeper, submission), keeper.clock.boot(), cancelled=cancelled
+    )
     looked, failed = partial(_looked, keeper, submission), partial(_could_not_look, keeper, submission)
     return keeper.workers.start(Errand(submission.mark, look, looked, failed, command=True, grid=job.id))
 
 
-def _told(keeper: Keeper, submission: Submission) -> Told:
+def _own_attempts(keeper: Keeper, submission: Submission) -> JobsFile:
     """Return the mark and the attempts that the directory of a submission must have."""
     attempts = keeper.store.attempts(submission.grid, k=submission.k)
-    return Told(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
+    return JobsFile(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
 
 
-def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, cancelled: bool) -> Found:
+def _look(keeper: Keeper, submission: Submission, own: JobsFile, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     keeper.channel.end_client(submission.mark)  # a batch command that still hangs could submit later
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
