@@ -17,8 +17,8 @@ COMMANDS = {
     **dict.fromkeys(("change", "ping"), ("scontrol",)),
     "nodes": ("sinfo",),
 }
-# Ends whose word tells more than the exit code.
-NOT_EXITED = {
+# Words that tell more about an end than the exit code does.
+ENDS_BY_WORD = {
     "TIMEOUT": (State.FAILED, "time limit"),
     "OUT_OF_MEMORY": (State.FAILED, "out of memory"),
     "NODE_FAIL": (State.FAILED, "the node failed"),
@@ -27,7 +27,7 @@ NOT_EXITED = {
     "PREEMPTED": (State.FAILED, "preempted"),
     "CANCELLED": (State.KILLED, "cancelled"),
 }
-STATES = {word: state for word, (state, _) in NOT_EXITED.items()} | {
+STATES = {word: state for word, (state, _) in ENDS_BY_WORD.items()} | {
     "PENDING": State.SUBMITTED,
     "CONFIGURING": State.SUBMITTED,
     "REQUEUED": State.SUBMITTED,
@@ -54,7 +54,7 @@ FIELDS = (
 # never submits.
 LISTED = re.compile(r"(?P<part>[0-9]+\+)?" + FIELDS + r"(?P<name>.*?)\|\.\n", re.DOTALL)
 JOB = re.compile(FIELDS)
-OF_SERVERS = rf"{NAME}(@[\w.-]{{1,64}})?(:{COUNT})?"  # a licence that slurmdbd counts has the name of its server
+LICENCE = rf"{NAME}(@[\w.-]{{1,64}})?(:{COUNT})?"  # slurmdbd adds the name of its server to a licence that it counts
 FEATURE = r"[A-Za-z][\w.:+-]{0,63}"
 # Names with commas, all of which a node must have; or an expression of Slurm's own. Commas in an expression would mean
 # something else than they say: Slurm reads `a&b|c` from the left.
@@ -73,7 +73,7 @@ class Slurm(DeclaredAdapter):
     special: Mapping[str, str] = {
         "gpus": COUNT,
         "constraint": FEATURES,
-        "licences": rf"{OF_SERVERS}(,{OF_SERVERS}){{0,19}}",
+        "licences": rf"{LICENCE}(,{LICENCE}){{0,19}}",
     }
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
@@ -114,7 +114,8 @@ class Slurm(DeclaredAdapter):
             if line and JOB.search(line["name"]):
                 line = None
             elif line and not line["part"]:
-                key, seen[key] = observation(line)
+                key, job = observation(line)
+                seen[key] = job
         if not line:
             raise Unclear(answer.facts())
         return seen
@@ -134,15 +135,15 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     state = STATES.get(word, State.UNKNOWN)
     code = signal = None
     waits = ""
-    if word in NOT_EXITED:
-        state, reason = NOT_EXITED[word]
+    if word in ENDS_BY_WORD:
+        state, reason = ENDS_BY_WORD[word]
     elif state.final:
-        code, signal = _end(line["exit"])
+        code, signal = _code_and_signal(line["exit"])
         if word == "COMPLETED" and code == 0:
             state = State.COMPLETED
         elif code == 0:  # so Slurm could not even start it
             code = None
-        reason = reason if code is signal is None else ""
+        reason = "" if code is not None or signal is not None else reason
     elif state is State.SUBMITTED and ("held" in reason.lower() or reason.startswith("JobHold")):
         state = State.HELD
     elif state is State.SUBMITTED and not messages.WAITS_FOR_EVER.fullmatch(reason):
@@ -151,7 +152,7 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
     return key, Observation(state, line["name"], code, signal, reason, word, waits=waits)
 
 
-def _end(text: str) -> tuple[int | None, int | None]:
+def _code_and_signal(text: str) -> tuple[int | None, int | None]:
     """Read `code:signal`, or squeue's value of wait(). Signals 53 and 125 are Slurm's own words."""
     first, _, second = text.partition(":")
     code, signal = (int(first), int(second)) if second else (int(first) >> 8, int(first) & 127)

@@ -55,8 +55,10 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
         if not number:
             welcome.require(site, sender)
         door.expect(site, key, file)  # after all refusals: `expect` replaces what the door keeps of this key
-        told = checked | {"key": key}, apart, door, sender, _by(through)
-        number = number or inbox.deposit(site.state, key, *told, after=after, places=places, realm=realm)
+        request, by = checked | {"key": key}, _by(through)
+        number = number or inbox.deposit(
+            site.state, key, request, apart, door, sender, by, after=after, places=places, realm=realm
+        )
         wake(site.state)
     if interrupts:
         raise Interrupted(number)
@@ -64,7 +66,7 @@ def submit(file: Path, through: Door | None = None, /, **more: Any) -> int:
 
 
 def _generation(state: Path, door: Door, key: str | None) -> tuple[str, int]:
-    """Return the key of the grid job that a submission means, and the grid job that must finish first; 0: none."""
+    """Return the key of the grid job that a submission is for, and the grid job that must finish first; 0: none."""
     if not key:
         return f"by-hand-{os.urandom(12).hex()}", 0
     if not (door.has_generations or door.resumes):
@@ -139,7 +141,7 @@ def moves() -> tuple[Move, ...]:
     from jim.keeper.rounds import of_grid_job, of_site, of_tasks
 
     return (
-        of_site(room := disks.Disks()),  # looks for room on the disks, without which nothing is sent
+        of_site(disk_space := disks.Disks()),  # looks for room on the disks, without which nothing is sent
         of_site(avoiding.Avoiding()),  # judges hosts: nothing is sent to black holes, what they have eaten is spared
         of_site(clock_jumps.follow_clock),  # after a jump of the clock, everything is due but held local jobs
         of_site(accepting.TakingInbox((aging := Aging()).remove)),  # requests and wishes of the doors
@@ -148,7 +150,7 @@ def moves() -> tuple[Move, ...]:
         of_grid_job(dividing.split),  # resolved ─> split: local jobs; active with the first confirmed submission
         of_grid_job(Fulfilling()),  # carries out wishes: cancel, suspend, resume
         of_grid_job(renewing := Renewing()),  # remembers which proxies and tokens a grid job uses
-        of_grid_job(sending := Sending(room)),  # waiting ─> submitting ─> submitted; `share` stores the intent
+        of_grid_job(sending := Sending(disk_space)),  # waiting ─> submitting ─> submitted; `share` stores the intent
         of_grid_job(look_up),  # submissions whose answer was lost: adopted by claim or mark, or fenced and sent again
         of_grid_job(WhyFailed()),  # last words of failed local jobs, and inputs that are gone: for people only
         of_grid_job(collecting.collect),  # active ─> collecting ─> finished
@@ -158,7 +160,7 @@ def moves() -> tuple[Move, ...]:
         of_site(renewing.renew),  # renews proxies and tokens
         of_site(asking.Asking()),  # one query for all batch jobs
         *_of_attempts(),
-        *_of_what_has_ended(aging, answering),
+        *_last_moves(aging, answering),
     )
 
 
@@ -176,8 +178,8 @@ def _of_attempts() -> tuple[Move, ...]:
     )
 
 
-def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
-    """Return the last of the moves: what is told and removed."""
+def _last_moves(aging: Aging, answering: Answering) -> tuple[Move, ...]:
+    """Return the last moves, which check publications, account for attempts, remove grid jobs and tell of ends."""
     from jim.keeper.attempts.validating import Validating
     from jim.keeper.results import door_rounds
     from jim.keeper.results.accounting import Accounting
@@ -193,34 +195,34 @@ def _of_what_has_ended(aging: Aging, answering: Answering) -> tuple[Move, ...]:
 
 
 def rounds() -> Callable[[Keeper], Rounds]:
-    """Load the moves and return the function that makes rounds of them."""
+    """Load the moves; return the function that makes the rounds of one keeper with them."""
     from jim.keeper.rounds import Rounds
 
-    made = moves()
-    return lambda keeper: Rounds(keeper, made)
+    all_moves = moves()
+    return lambda keeper: Rounds(keeper, all_moves)
 
 
 def door(arguments: list[str], name: str = "") -> int:
     """Serve a gatekeeper: its door's lines on stdout, reasons for people on stderr."""
     verb, *targets = arguments or [""]
-    speaker: list[Door] = []  # empty if the door itself cannot be found
+    found_doors: list[Door] = []  # empty if the door itself cannot be found
 
     def answer() -> int:
-        speaker.append(_opened(name))
-        said, done = _answer(speaker[0], verb, targets)
-        with or_else(done):
-            sys.stdout.buffer.write(said)
+        found_doors.append(_door_named(name))
+        output, deed = _answer(found_doors[0], verb, targets)
+        with or_else(deed):
+            sys.stdout.buffer.write(output)
         return 0
 
     def complain(message: str, error: Exception) -> None:
-        for each in speaker:
+        for each in found_doors:
             sys.stdout.buffer.write(each.refused(verb, message, error))
         sys.stderr.write(f"jim-{verb}: {plain(message)}\n")
 
     return serve(answer, complain)
 
 
-def _opened(name: str) -> Door:
+def _door_named(name: str) -> Door:
     return door_of(name, site_file.load().site.handlers if "." in name else "")
 
 

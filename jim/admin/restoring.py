@@ -28,7 +28,7 @@ from jim.doors import inbox
 from jim.doors.numbers import PLACE, used
 from jim.doors.restored_requests import hand_in_again
 from jim.errors import BadSite, JimError, Outdated
-from jim.evidence.exit_record import Told
+from jim.evidence.exit_record import JobsFile
 from jim.files import read_regular, replace_durably
 from jim.jobs import GridJob
 from jim.keeper.opening import adapter_of
@@ -60,8 +60,8 @@ from jim.workdir.submission import (
     OWNER,
     has_another,
     is_owned,
+    jobs_file_in,
     submissions_in,
-    told_in,
 )
 
 log = logging.getLogger(__name__)
@@ -173,8 +173,8 @@ class Forgotten(NamedTuple):
     """Submissions of a grid job that have a directory and no row."""
 
     directories: Mapping[int, Path]  # those of all submissions
-    unknown: Mapping[int, Told]
-    sent: Mapping[int, Told]  # those of which it is known what they are
+    unknown: Mapping[int, JobsFile]
+    sent: Mapping[int, JobsFile]  # those whose file `jobs` says what they are
     found: Mapping[int, Mapping[int, tuple[int, int]]]
     over: Sequence[tuple[int, int]]  # submission and index of the attempts that count no more
 
@@ -183,9 +183,11 @@ def _forgotten(place: Path, store: Store, job: GridJob) -> Forgotten:
     there = submissions_in(place)
     for row in store.submissions(SubmissionState.INTENDED, grid=job.id):
         own = {each.idx: (each.n, each.attempt) for each in store.attempts(job.id, k=row.k)}
-        if has_another(place / f"s{row.k}", Told(row.mark, own)):
+        if has_another(place / f"s{row.k}", JobsFile(row.mark, own)):
             lost.void(store, job, row.k)
-    unknown = {k: told_in(there[k]) or Told("", {}) for k in sorted(there.keys() - store.submission_numbers(job.id))}
+    unknown = {
+        k: jobs_file_in(there[k]) or JobsFile("", {}) for k in sorted(there.keys() - store.submission_numbers(job.id))
+    }
     sent = {k: told for k, told in unknown.items() if told.attempts}
     found = {k: told.attempts for k, told in sent.items()}
     over = list(lost.superseded(store, job, found, lost.latest(store, job, found))) if found else []
@@ -242,7 +244,7 @@ def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Genera
     return bool(over and end)
 
 
-def _named(store: Store, job: GridJob, sent: Mapping[int, Told], over: Sequence[tuple[int, int]], end: End) -> str:
+def _named(store: Store, job: GridJob, sent: Mapping[int, JobsFile], over: Sequence[tuple[int, int]], end: End) -> str:
     """Name batch jobs as people find them; a batch command that still runs hands over none of them after that."""
     marks = {each.k: each.mark for each in store.submissions(*SubmissionState, grid=job.id)}
     marks |= {k: told.mark for k, told in sent.items()}

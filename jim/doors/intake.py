@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jim.doors.identity import Apart  # a new key needs none of this module
     from jim.site.realm import Realm
 
-# The name of an attribute in any of the four languages: at the beginning of a line or of a part of a line. In TOML the
+# The name of an attribute in any language of requests: at the beginning of a line or of a part of a line. In TOML the
 # name may also stand before a dot, or as the head of a table.
 WRITTEN = r"""(?:^[ \t]*|[({,]\s*)(["']?\+?%(name)s["']?\s*[:=])|^[ \t]*(?:\[\[?[ \t]*)?(%(name)s[ \t]*[].])"""
 # What may differ; what the gatekeeper says of the sender; where outputs belong; its realm, empty: the account itself.

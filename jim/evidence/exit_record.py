@@ -105,14 +105,14 @@ class ExitRecord(NamedTuple):
         return any(each.startswith(FAILING) for each in self.refused)
 
 
-class Told(NamedTuple):
+class JobsFile(NamedTuple):
     """The contents of the file `jobs` in a submission directory: its owner, and the attempts by index."""
 
     mark: str
     attempts: Mapping[int, tuple[int, int]]  # by index: n, attempt
 
 
-def read_jobs(text: str) -> Told:
+def read_jobs(text: str) -> JobsFile:
     """Read the facts in `jobs` that distinguish submissions."""
     mark, numbers = "", dict[str, dict[str, str]]()
     for line in text.split("\n"):
@@ -122,7 +122,7 @@ def read_jobs(text: str) -> Told:
         elif word in ("n", "attempt"):
             numbers.setdefault(index, {})[word] = value
     try:
-        return Told(mark, {int(each): (int(told["n"]), int(told["attempt"])) for each, told in numbers.items()})
+        return JobsFile(mark, {int(idx): (int(facts["n"]), int(facts["attempt"])) for idx, facts in numbers.items()})
     except (KeyError, ValueError) as error:
         raise JimError(f"the file jobs of a submission has a wrong or missing line: {error}") from error
 

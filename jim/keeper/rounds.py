@@ -24,9 +24,9 @@ IDLE_SECONDS = 2.0  # the longest rest without: the call of a door may be lost
 
 
 class Move(NamedTuple):
-    """One task that the keeper repeats, for the whole site or for one grid job after another.
+    """One thing that the keeper does again and again, for the whole site or for one grid job after another.
 
-    A move of a grid job returns when to run again, in seconds since boot, if nothing changes before.
+    A move about a grid job returns when to run again, in seconds since boot, if nothing changes before.
     """
 
     make: Callable[..., float | None]

@@ -19,7 +19,7 @@ from jim.statusdb.rows import LOOK_ANEW, RAISE_VERSION
 
 Identity = tuple[int, int] | None
 UPGRADES_OLDEST = "91090c08"  # the last commit that upgrades formats before the first that was released
-WITHIN = nullcontext()  # a transaction within a larger one, which undoes and forgets for both
+WITHIN = nullcontext()  # stands for a transaction inside a larger one, which alone commits, undoes and forgets
 
 
 class Connected:
@@ -29,7 +29,7 @@ class Connected:
         if not write and not file.exists():
             raise UnknownJob(f"there are no grid jobs yet in {file.parent}")
         self.file, self.clock, self._writes = file, clock, write
-        self._requests: dict[int, str] = {}  # of unfinished grid jobs: read again and again
+        self._requests: dict[int, str] = {}  # of unfinished grid jobs, kept as they are read again and again
         self._in_batch: int | None = None  # local jobs, once they are counted
         self._changed: set[int] = set()  # grid jobs
         self._shows_tasks_anew = False  # whether the transaction changes what people see of tasks
@@ -99,18 +99,18 @@ class Connected:
 
     def transaction(self) -> AbstractContextManager[None]:
         """Store all changes or none; inside a larger transaction, be a part of that transaction."""
-        return WITHIN if self.db.in_transaction else self._counted(transaction(self.db))
+        return WITHIN if self.db.in_transaction else self._forgetting_if_undone(transaction(self.db))
 
     def part(self) -> AbstractContextManager[None]:
         """Store all changes of a part or none, inside a larger transaction that continues in either case."""
-        return self._counted(part(self.db))
+        return self._forgetting_if_undone(part(self.db))
 
     @contextmanager
-    def _counted(self, some: AbstractContextManager[None]) -> Iterator[None]:
-        """Forget what is known of changes that were undone."""
+    def _forgetting_if_undone(self, changes: AbstractContextManager[None]) -> Iterator[None]:
+        """Raise versions at the end of a transaction; forget what is kept in memory if changes were undone."""
         whole, outermost = False, not self.db.in_transaction
         try:
-            with some:
+            with changes:
                 yield
                 if outermost:
                     self._raise_versions()
@@ -145,7 +145,7 @@ class Connected:
         self._touched.update(grids)
 
     def show_anew(self, *grids: int) -> None:
-        """Record, in a transaction, that something of grid jobs changes that only people see: no move acts on it."""
+        """Record, in a transaction, that something of grid jobs changes that only people see, and no move acts on."""
         self._touched.update(grids)
 
     def show_tasks_anew(self) -> None:
@@ -195,7 +195,7 @@ class Connected:
     def make_due(self, jump: float = 0.0) -> None:
         """Make everything due at once except `HELD` local jobs; reset the count of looks for lost submissions.
 
-        By `jump` seconds the clock was set while this machine ran on: nothing has waited for that.
+        `jump` is by how many seconds somebody has set the clock: no part of this is time that something has waited.
         """
         with self.transaction():
             for table in ("grid_job", "local_job", "submission"):

@@ -104,7 +104,7 @@ class Store(Submissions):
 
     def grid_job(self, number: int) -> GridJob:
         """Return one grid job."""
-        for job in self._whole(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))):
+        for job in self._with_requests(self.db.execute("SELECT * FROM grid_job WHERE id = ?", (number,))):
             return job
         raise UnknownJob(f"there is no grid job {number} in {self.file.parent}")
 
@@ -113,16 +113,16 @@ class Store(Submissions):
         wanted = [step.value for step in steps or Step]
         marks = ",".join("?" * len(wanted))
         sql = f"SELECT * FROM grid_job WHERE step IN ({marks}) ORDER BY id DESC LIMIT ?"
-        return list(self._whole(self.db.execute(sql, (*wanted, last))))[::-1]
+        return list(self._with_requests(self.db.execute(sql, (*wanted, last))))[::-1]
 
     def finished(self, above: int, most: int) -> list[GridJob]:
-        """Return some of the finished grid jobs."""
+        """Return at most `most` finished grid jobs with numbers above `above`, in order."""
         sql = "SELECT * FROM grid_job WHERE step = 'finished' AND id > ? ORDER BY id LIMIT ?"
-        return list(self._whole(self.db.execute(sql, (above, most))))
+        return list(self._with_requests(self.db.execute(sql, (above, most))))
 
-    def _whole(self, found: Cursor) -> Iterator[GridJob]:
-        """Add their requests to rows of grid_job."""
-        for job in rows.grid_jobs(found, lambda number: self._requests.get(number) or self._request(number)):
+    def _with_requests(self, cursor: Cursor) -> Iterator[GridJob]:
+        """Yield the grid jobs of these rows, with their requests."""
+        for job in rows.grid_jobs(cursor, lambda number: self._requests.get(number) or self._request(number)):
             self._requests[job.id] = job.request_text
             if job.step in (Step.ACCEPTED, Step.FINISHED):
                 del self._requests[job.id]
@@ -247,21 +247,21 @@ class Store(Submissions):
                 which, values = rows.among(each.numbers)
                 columns = {"state": each.now, "witness": each.witness, "reason": each.reason}
                 there = self._in_state(each.grid, each.was, f"{which} AND attempt = ?", (*values, each.attempt))
-                self._move(each.grid, each.was, there, columns, each.spent)
+                self._alter(each.grid, each.was, there, columns, each.spent)
 
     def set_local_job(self, grid: int, n: int, **columns: Any) -> None:
         """Change a local job; a new state is written to the journal, and counts."""
         for name in {"recovery", "changed"} & columns.keys():
             columns[name] = json.dumps(columns[name]) if columns[name] else ""
         with self.transaction():
-            self._move(grid, self.state(grid, n), [n], columns)
+            self._alter(grid, self.state(grid, n), [n], columns)
 
     def end_waiting(self, grid: int, reason: Reason, at_most: int) -> int:
         """Kill the first waiting local jobs, as someone wished; return the number."""
         columns = {"state": State.KILLED, "witness": Witness.USER, "reason": reason}
         with self.transaction():
             numbers = [n for (n,) in self.db.execute(rows.FIRST_WAITING, (grid, at_most))]
-            self._move(grid, State.WAITING, numbers, columns)
+            self._alter(grid, State.WAITING, numbers, columns)
         return len(numbers)
 
     def _in_state(self, grid: int, was: State, which: str, values: Sequence[Any]) -> list[int]:
@@ -269,11 +269,11 @@ class Store(Submissions):
         sql = f"SELECT n FROM local_job WHERE {which} AND grid = ? AND state = ? ORDER BY n"
         return [n for (n,) in self.db.execute(sql, (*values, grid, was.value))]
 
-    def _move(self, grid: int, was: State, numbers: Sequence[int], changes: Mapping[str, Any], spent: int = 0) -> None:
+    def _alter(self, grid: int, was: State, numbers: Sequence[int], changes: Mapping[str, Any], spent: int = 0) -> None:
         """Change columns of local jobs, which are in state `was`.
 
-        Journal and tally follow. Nothing else changes a state, so that none is missed. (A trigger that wrote the
-        journal took as long again as all of this.)
+        Journal and tally follow. Only this method changes the state of a local job, so no change is missed in them. (A
+        trigger that wrote the journal doubled the time.)
         """
         if not numbers:
             return
@@ -329,5 +329,5 @@ class Store(Submissions):
             self.db.execute(sent, (k, grid, *values))
             change = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": NO_REASON}
             waited = self._in_state(grid, State.WAITING, which, values)
-            self._move(grid, State.WAITING, waited, change)  # which also marks the grid job as changed
+            self._alter(grid, State.WAITING, waited, change)  # which also marks the grid job as changed
             self.db.execute("UPDATE grid_job SET submissions = max(submissions, ?) WHERE id = ?", (k, grid))

@@ -177,7 +177,7 @@ def _shrunk(state: Throttle, before: Throttle, next_wave: int, line: int) -> Thr
 
 
 def next_probe(state: Throttle, nonce: str) -> float:
-    """Return when the next piece or attempt may go while most fail, in seconds since 1970: in no rhythm."""
+    """Return when the next piece or attempt may go while most fail, in seconds since 1970, at irregular intervals."""
     return state.probed + state.probe_seconds * (0.75 + 0.5 * (seed_of(nonce, int(state.probed), 1) % 1000) / 1000)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jim.errors import BadRequest, JimError
-from jim.evidence.exit_record import Told, read_jobs
+from jim.evidence.exit_record import JobsFile, read_jobs
 from jim.files import LinkFound, for_children, held, put_once, read_regular, replace, replace_durably, sync_directory
 from jim.files.trees import remove_tree
 from jim.guide import SHELL
@@ -126,7 +126,7 @@ def was_never_made(directory: Path) -> bool:
     return lacks(place, MADE + directory.name) and not lacks(place, WRAPPER)
 
 
-def told_in(directory: Path) -> Told | None:
+def jobs_file_in(directory: Path) -> JobsFile | None:
     """Read which attempts a submission directory is for; None if that is not written yet."""
     try:
         with pinned(directory) as here:
@@ -138,10 +138,10 @@ def told_in(directory: Path) -> Told | None:
         raise JimError(f"{directory / 'jobs'}: {error}") from error
 
 
-def has_another(directory: Path, own: Told) -> bool:
+def has_another(directory: Path, own: JobsFile) -> bool:
     """Tell whether a submission directory belongs to another submission; a damaged one proves nothing."""
     with suppress(JimError):
-        record = told_in(directory)
+        record = jobs_file_in(directory)
         if record and record.mark:  # after a restore the store may have only some of the attempts
             return record.mark != own.mark or not own.attempts.items() <= record.attempts.items()
     return False

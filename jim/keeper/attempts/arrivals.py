@@ -97,7 +97,7 @@ def _take_published(keeper: Keeper, arrivals: Sequence[Arrival], just_ended: Abs
     return len(taken)
 
 
-def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.Told]:
+def _take_in_bulk(keeper: Keeper, arrivals: Sequence[Arrival]) -> set[bulk_reports.ReportFile]:
     """Take in together what needs no decision; the first report of a submission confirms all of the submission."""
     reports = bulk_reports.reports(arrivals)
     for report in bulk_reports.unconfirmed(keeper, reports):
@@ -247,7 +247,7 @@ def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str, nonce: str
 
 
 def confirm(keeper: Keeper, key: Key, batch_id: str) -> None:
-    """Record that a whole submission was accepted: one task of it was seen."""
+    """Record that a whole submission was accepted: one of its batch jobs was seen."""
     grid, k, _ = key
     submission = keeper.store.submission(grid, k)
     if submission is None or submission.state in (SubmissionState.CONFIRMED, SubmissionState.ENDED):
@@ -330,7 +330,7 @@ def _refused(keeper: Keeper, arrival: Arrival) -> None:
 
 
 def _left(keeper: Keeper, arrival: Arrival) -> None:
-    """Take in that a wrapper has left a host which JIM avoids; `leaving` fences the attempt."""
+    """Take in that a wrapper has left a host which JIM avoids; `left_hosts` fences the attempt."""
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
         keeper.store.spared.set_left(arrival.key, attempt.n, bulk_reports.claim_in(arrival.path).host)

@@ -24,8 +24,8 @@ from jim.model import NO_REASON, State, Witness
 LONGEST_CLAIM = 4096
 PENDING = (State.SUBMITTING, State.SUBMITTED, State.HELD)
 Name = tuple[str, Key]  # of an attempt, with its mark: before a restore, another attempt may have had the same key
-Told = tuple[str, Key, str]  # a file: its attempt, and whether it reports the start or the exit
-Moves = dict[tuple[int, int, State, State, Witness], list[int]]  # numbers of local jobs that change alike
+ReportFile = tuple[str, Key, str]  # a file: its attempt, and whether it reports the start or the exit
+ChangedAlike = dict[tuple[int, int, State, State, Witness], list[int]]  # numbers of local jobs, by their change
 
 
 class Report(NamedTuple):
@@ -103,12 +103,12 @@ def unconfirmed(keeper: Keeper, found: Iterable[Report]) -> Iterator[Report]:
             yield report
 
 
-def take(keeper: Keeper, found: Iterable[Report]) -> set[Told]:
+def take(keeper: Keeper, found: Iterable[Report]) -> set[ReportFile]:
     """Record starts and good ends that need no decision; return the files that need not be taken in again."""
     seen = keeper.store.compared(report.key for report in found)
-    moves: Moves = {}
+    changes: ChangedAlike = {}
     columns: dict[Key, dict[str, Any]] = {}
-    taken: set[Told] = set()
+    taken: set[ReportFile] = set()
     now, at = keeper.clock.utc(), keeper.clock.boot()
     for report in found:
         about = seen.get(report.key)
@@ -119,9 +119,9 @@ def take(keeper: Keeper, found: Iterable[Report]) -> set[Told]:
         if not about.started:
             keeper.channel.starts.started(report.key[:2], at)
         for step in steps:
-            moves.setdefault((about.grid, about.attempt, *step), []).append(about.n)
+            changes.setdefault((about.grid, about.attempt, *step), []).append(about.n)
         taken |= {(report.mark, report.key, "start")} | ({(report.mark, report.key, "exit")} if report.text else set())
-    _store(keeper, columns, moves, {key[0] for key in columns if not seen[key].grid_started})
+    _store(keeper, columns, changes, {key[0] for key in columns if not seen[key].grid_started})
     return taken
 
 
@@ -149,9 +149,11 @@ def _columns(keeper: Keeper, report: Report, about: Compared, now: str) -> dict[
     return begun | {"record": plausible(keeper, about, about.n, report.record, report.text)}
 
 
-def _store(keeper: Keeper, columns: Mapping[Key, Mapping[str, Any]], moves: Moves, begun: Iterable[int]) -> None:
+def _store(
+    keeper: Keeper, columns: Mapping[Key, Mapping[str, Any]], changes: ChangedAlike, begun: Iterable[int]
+) -> None:
     keeper.store.set_attempts(columns)
-    keeper.store.change(Change(*alike, sorted(numbers)) for alike, numbers in moves.items())
+    keeper.store.change(Change(*alike, sorted(numbers)) for alike, numbers in changes.items())
     for grid in begun:
         keeper.store.set_grid_job(grid, started=1)
 
@@ -159,14 +161,14 @@ def _store(keeper: Keeper, columns: Mapping[Key, Mapping[str, Any]], moves: Move
 def complete(keeper: Keeper, keys: Iterable[Key]) -> set[Key]:
     """Complete local jobs whose outputs are verified and that nobody wished to end; return their attempts."""
     good = State.COMPLETING, State.COMPLETED, Witness.EXIT_RECORD
-    moves: Moves = {}
+    changes: ChangedAlike = {}
     done = set()
     for key, about in keeper.store.compared(keys).items():
         if about.live and about.state is State.COMPLETING and not about.wish:
-            moves.setdefault((about.grid, about.attempt, *good), []).append(about.n)
+            changes.setdefault((about.grid, about.attempt, *good), []).append(about.n)
             done.add(key)
     keeper.store.set_attempts({key: {"verdict": State.COMPLETED, "reason": NO_REASON, "nonce": ""} for key in done})
-    keeper.store.change(Change(*alike, sorted(numbers), spent=1) for alike, numbers in moves.items())
+    keeper.store.change(Change(*alike, sorted(numbers), spent=1) for alike, numbers in changes.items())
     for key in done:
         keeper.doubts.pop(key, None)
     return done

@@ -31,7 +31,7 @@ from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
 from jim.workdir.claims import fence
-from jim.workdir.submission import is_owned, own_directory, prepare_grid_job, submissions_in, told_in
+from jim.workdir.submission import is_owned, jobs_file_in, own_directory, prepare_grid_job, submissions_in
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def _refuse_what_was_sent(place: Path) -> None:
     """
     there = submissions_in(place)
     for directory in there.values():
-        record = told_in(directory)
+        record = jobs_file_in(directory)
         fence(directory, record.attempts if record else ())
     if there:
         raise JimError(

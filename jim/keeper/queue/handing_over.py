@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jim.attempts.seeds import of_test
 from jim.errors import BadRequest, JimError, NotStarted, Outdated, Unclear
-from jim.evidence.exit_record import Told
+from jim.evidence.exit_record import JobsFile
 from jim.handlers.base import Handler
 from jim.jobs import GridJob, LocalJob, Submission
 from jim.keeper.keeper import Keeper
@@ -94,7 +94,7 @@ def look_for_tries(keeper: Keeper, job: GridJob, submission: Submission, jobs: l
 
 def _refuse_another_s(directory: Path, submission: Submission, jobs: list[LocalJob]) -> None:
     """Stop if the directory belongs to a submission that the store has forgotten: its jobs may run."""
-    own = Told(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
+    own = JobsFile(submission.mark, {idx: (each.n, each.attempt) for idx, each in enumerate(jobs, 1)})
     if has_another(directory, own):
         raise Outdated(f"{directory} holds a submission that status.db does not know, as after a restore. {CHOICE}")
 

@@ -9,13 +9,13 @@ from functools import partial
 from jim.errand import Errand
 from jim.errors import BatchError, JimError
 from jim.evidence import verdict
-from jim.evidence.exit_record import Told
+from jim.evidence.exit_record import JobsFile
 from jim.jobs import GridJob, Submission, whole_reason
 from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import THREAD
 from jim.keeper.missing_directories import fence, is_removed
-from jim.keeper.queue.sending import refused, void_submission
+from jim.keeper.queue.sending import close_refused, void_submission
 from jim.keeper.workers import NEVER
 from jim.model import NO_REASON, SubmissionState, Verb, Witness
 from jim.workdir.claims import claims
@@ -52,18 +52,20 @@ def _look_up_one(keeper: Keeper, job: GridJob, submission: Submission) -> float:
         return keeper.clock.boot_at(submission.due)
     if keeper.workers.crowded():
         return keeper.looks.wait_for(THREAD, job.id)
-    look = partial(_look, keeper, submission, _told(keeper, submission), keeper.clock.boot(), cancelled=cancelled)
+    look = partial(
+        _look, keeper, submission, _own_attempts(keeper, submission), keeper.clock.boot(), cancelled=cancelled
+    )
     looked, failed = partial(_looked, keeper, submission), partial(_could_not_look, keeper, submission)
     return keeper.workers.start(Errand(submission.mark, look, looked, failed, command=True, grid=job.id))
 
 
-def _told(keeper: Keeper, submission: Submission) -> Told:
+def _own_attempts(keeper: Keeper, submission: Submission) -> JobsFile:
     """Return the mark and the attempts that the directory of a submission must have."""
     attempts = keeper.store.attempts(submission.grid, k=submission.k)
-    return Told(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
+    return JobsFile(submission.mark, {each.idx: (each.n, each.attempt) for each in attempts})
 
 
-def _look(keeper: Keeper, submission: Submission, own: Told, since: float, *, cancelled: bool) -> Found:
+def _look(keeper: Keeper, submission: Submission, own: JobsFile, since: float, *, cancelled: bool) -> Found:
     """Look in the submission directory, then ask the batch system, then fence. Runs in a worker."""
     keeper.channel.end_client(submission.mark)  # a batch command that still hangs could submit later
     directory = submission_directory(keeper.directory(submission.grid), submission.k)
@@ -100,7 +102,7 @@ def _looked(keeper: Keeper, submission: Submission, found: Found) -> None:
                     judging.record(keeper, (grid, k, index), lost)
     elif found.fenced:
         if submission.state == SubmissionState.REFUSED:
-            refused(keeper, submission)
+            close_refused(keeper, submission)
         else:
             judge = verdict.of_too_many if submission.state == SubmissionState.FULL else verdict.of_never_sent
             void_submission(keeper, submission, partial(judge, whole_reason(submission)))

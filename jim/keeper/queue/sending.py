@@ -32,9 +32,10 @@ log = logging.getLogger(__name__)
 FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
 AT_ONCE_SECONDS = 0.01  # of the loop
-OF_ONE = NotADirectoryError, PermissionError  # as what a payload has put in the place of its grid job's directory
-# States of submissions that the batch system may have.
+# What a payload may cause that has put something else in the place of its grid job's directory: other grid jobs go on.
+ERRORS_OF_ONE_GRID_JOB = NotADirectoryError, PermissionError
 FURTHER = (SubmissionState.CONFIRMED, SubmissionState.ENDED)  # states that follow the answer to a submission
+# A submission in one of these states may be in the batch system.
 ACCEPTED = (
     SubmissionState.UNKNOWN,
     SubmissionState.FULL,
@@ -55,7 +56,7 @@ class Sending:
     """The move that bundles waiting local jobs into submissions and runs the batch commands of intended ones."""
 
     def __init__(self, disks: Disks) -> None:
-        self.most = sys.maxsize  # most local jobs in a submission, by the batch system's limit
+        self.most = sys.maxsize  # local jobs in a submission: what the batch system has had room for
         self.disks = disks
         self._turns, self._senders = Turns(), Senders()
         self._own = set[str]()  # marks of submissions that no keeper before this one can have handed over
@@ -64,7 +65,7 @@ class Sending:
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Hand over an intended submission; queue the grid job if local jobs of it wait."""
         sender = self._senders.look(keeper, job)
-        when = self._hand_on_all(keeper, job) if job.submissions else NEVER
+        when = self._hand_over_intended(keeper, job) if job.submissions else NEVER
         if not _may_send(keeper, job):
             return when
         if not keeper.store.local_jobs(job.id, (State.WAITING,), limit=1, due=keeper.clock.steady()):
@@ -96,14 +97,14 @@ class Sending:
             self._own.add(mark)
             self._untried.add(mark)
             self._senders.look(keeper, job)
-            self._hand_on_all(keeper, job)
+            self._hand_over_intended(keeper, job)
 
-    def _hand_on_all(self, keeper: Keeper, job: GridJob) -> float:
+    def _hand_over_intended(self, keeper: Keeper, job: GridJob) -> float:
         intended = keeper.store.submissions(SubmissionState.INTENDED, grid=job.id)
-        return min((self._hand_on(keeper, job, each) for each in intended), default=NEVER)
+        return min((self._hand_over_if_due(keeper, job, each) for each in intended), default=NEVER)
 
-    def _hand_on(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
-        """Let a worker run the batch command of an intended submission."""
+    def _hand_over_if_due(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
+        """Let a worker run the batch command of an intended submission, if nothing forbids that now."""
         if keeper.workers.busy(submission.mark) or (job.wish and job.wish != Verb.CANCEL):
             return NEVER
         if job.wish:
@@ -119,28 +120,28 @@ class Sending:
 
     def _start(self, keeper: Keeper, job: GridJob, submission: Submission) -> float:
         jobs = _jobs(keeper, submission)
-        failed = partial(self._not_recorded, keeper, submission)
+        failed = partial(self._failed, keeper, submission)
         if submission.mark not in self._untried:
             look = partial(
                 require_untried if submission.mark in self._own else look_for_tries, keeper, job, submission, jobs
             )
-            done = partial(self._is_untried, submission)
+            done = partial(self._mark_as_untried, submission)
             return keeper.workers.start(
                 Errand(submission.mark, look, done, failed, grid=job.id, heeds=(BaseException,))
             )
         self._untried.remove(submission.mark)
-        avoid = avoided(keeper, jobs[0], jobs[0].attempt - 1)
+        avoid = hosts_to_avoid(keeper, jobs[0], jobs[0].attempt - 1)
         asked_for.keep_sent_with(keeper, submission, jobs[0], avoid)
         keeper.hold.expect(keeper.store)
         work = partial(hand_over, keeper, job, submission, jobs, avoid)
-        done = partial(self._recorded, keeper, submission)
+        done = partial(self._answered, keeper, submission)
         errand = Errand(submission.mark, work, done, failed, command=True, grid=job.id, heeds=(BaseException,))
         return keeper.workers.start(errand)
 
-    def _is_untried(self, submission: Submission, _: None) -> None:
+    def _mark_as_untried(self, submission: Submission, _: None) -> None:
         self._untried.add(submission.mark)
 
-    def _recorded(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
+    def _answered(self, keeper: Keeper, submission: Submission, batch_id: str) -> None:
         self._own.discard(submission.mark)
         keeper.workers.forget(FULL)
         keeper.hold.written.good()
@@ -148,7 +149,7 @@ class Sending:
         keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
 
-    def _not_recorded(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
+    def _failed(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
         if isinstance(error, Full):  # the batch system works
             self.most = max(1, submission.size // 2)
         if not isinstance(error, NotStarted | OSError):  # the submission is not handed over again
@@ -157,7 +158,7 @@ class Sending:
 
 
 def _pauses(keeper: Keeper) -> float:
-    """Return until when nothing is handed over, as batch system or work directory have failed; 0: there is no pause."""
+    """Return when the pause after failures of the batch system or work directory ends; 0: there is no pause."""
     return max((each.retry_at for each in (keeper.health, keeper.hold.written) if each.open), default=0.0)
 
 
@@ -188,27 +189,27 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
 
 def _intend(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> str:
     """Record the intent to send the first of these local jobs, with others that fit; return the submission's mark."""
-    first = _told_of_all(keeper, waiting[0])
-    waiting = [each for each in waiting if _told_of_all(keeper, each) == first]
+    common = _common_to_all(keeper, waiting[0])
+    waiting = [each for each in waiting if _common_to_all(keeper, each) == common]
     k = job.submissions + 1
     mark = f"jim-{keeper.hold.instance}-{job.id}-{k}"
     asked_for.intend(keeper, job, k, mark, waiting)
     return mark
 
 
-def _told_of_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return what all local jobs of a batch command must share: the hosts to avoid, and the resources."""
+def _common_to_all(keeper: Keeper, local: LocalJob) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return what all local jobs of a batch command must have in common: the hosts to avoid, and the resources."""
     own = {name: value for name, value in local.own.items() if name not in OF_EACH}
-    return avoided(keeper, local, local.attempt), own
+    return hosts_to_avoid(keeper, local, local.attempt), own
 
 
-def avoided(keeper: Keeper, job: LocalJob, attempt: int) -> tuple[str, ...]:
-    """Return the hosts that the next attempt must avoid: of the site, of this attempt, and what an analyser named."""
+def hosts_to_avoid(keeper: Keeper, job: LocalJob, attempt: int) -> tuple[str, ...]:
+    """Return the hosts that the next attempt must avoid: the site's, this attempt's, and those an analyser named."""
     site = keeper.hosts.excluded if keeper.adapter.can_avoid else ()
     if not attempt:
         return site
-    found = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
-    own = (found.host,) if found and found.verdict == WORDS[Action.ELSEWHERE] else ()
+    last = next((each for each in keeper.store.attempts(job.grid, n=job.n) if each.attempt == attempt), None)
+    own = (last.host,) if last and last.verdict == WORDS[Action.ELSEWHERE] else ()
     named = job.changed.get(AVOID, ()) if keeper.adapter.can_avoid else ()
     return tuple(sorted({*own, *named, *site}))
 
@@ -220,10 +221,10 @@ def _jobs(keeper: Keeper, submission: Submission) -> list[LocalJob]:
 
 
 def _record(keeper: Keeper, submission: Submission, batch_id: str) -> None:
-    """Store the batch id. A start or even all ends may be known before, which say more than this answer."""
+    """Store the batch id. If a start or all ends came before this answer, the submission keeps its state."""
     with keeper.store.transaction():
-        now = keeper.store.submission(submission.grid, submission.k)
-        state = now.state if now and now.state in FURTHER else SubmissionState.RECORDED
+        stored = keeper.store.submission(submission.grid, submission.k)
+        state = stored.state if stored and stored.state in FURTHER else SubmissionState.RECORDED
         keeper.store.set_submission(
             submission.grid, submission.k, state=state, batch_id=batch_id, reason=NO_REASON, tries=0
         )
@@ -248,8 +249,8 @@ def _sort_out(keeper: Keeper, submission: Submission, error: BaseException) -> N
         due = keeper.clock.steady(keeper.workers.put_off(FULL))
         keeper.store.set_submission(grid, k, state=SubmissionState.FULL, reason=reason, tries=0, due=due)
     elif isinstance(error, BatchError | OSError):
-        if isinstance(error, OSError) and not isinstance(error, OF_ONE):  # the work directory cannot be written
-            keeper.hold.written.failed(error)
+        if isinstance(error, OSError) and not isinstance(error, ERRORS_OF_ONE_GRID_JOB):
+            keeper.hold.written.failed(error)  # the work directory cannot be written
         if isinstance(error, NotStarted | OSError):
             tries = submission.tries + isinstance(error, NotStarted)
             due = keeper.clock.steady(keeper.workers.due(submission.mark))
@@ -270,7 +271,7 @@ def _never_sent(reason: Reason, *, cancelled: bool) -> verdict.Verdict:
     return verdict.Verdict(State.KILLED if cancelled else State.NEW, reason, Witness.KEEPER)
 
 
-def refused(keeper: Keeper, submission: Submission) -> None:
+def close_refused(keeper: Keeper, submission: Submission) -> None:
     """Close a refused submission and stop sending; its local jobs are new again if no submission was accepted."""
     why = whole_reason(submission)
     if avoid := submission.asked.get(AVOID):  # the hosts to avoid may be the cause: drop them
@@ -297,8 +298,10 @@ def _stop_sending(keeper: Keeper, grid: int, reason: Reason) -> None:
     """Give up waiting local jobs, which would be refused as well, unless the request says to keep going."""
     if keeper.store.grid_job(grid).request.get("keep_going"):
         return
-    for attempt, those in groupby(sorted(keeper.store.local_jobs(grid, (State.WAITING,)), key=_attempt), key=_attempt):
-        numbers = [each.n for each in those]
+    for attempt, waiting in groupby(
+        sorted(keeper.store.local_jobs(grid, (State.WAITING,)), key=_attempt), key=_attempt
+    ):
+        numbers = [each.n for each in waiting]
         keeper.store.change([Change(grid, attempt, State.WAITING, State.NEW, Witness.KEEPER, numbers, reason)])
 
 

@@ -40,7 +40,7 @@ GRID_JOBS = (
 
 
 class Hosts(StorePart):
-    """A status DB in which people look at hosts."""
+    """The part of a status DB in which people look at hosts."""
 
     def totals(self, host: str = "") -> list[HostTotal]:
         """Count the attempts on each host, or on one."""

@@ -17,10 +17,10 @@ LARGEST = 2_000_000  # bytes of a wave's pieces: the inbox reads 4 MB
 
 
 class Releasing:
-    """The releases of all tasks, and when the last waves were made."""
+    """The releases of all tasks. It remembers when it has made the last wave of each."""
 
     def __init__(self) -> None:
-        self._last: dict[int, float] = {}  # seconds since boot
+        self._last_wave: dict[int, float] = {}  # when it was made, by task, in seconds since boot
         self.without_place: set[int] = set()  # tasks that wait until pieces of any task have ended
 
     def release(self, keeper: Keeper, task: Task) -> float:
@@ -37,13 +37,14 @@ class Releasing:
         most = room.most
         if not most:
             return NEVER
-        due = self._last.get(task.id, 0.0) + float(task.spec.release.every_seconds)
+        due = self._last_wave.get(task.id, 0.0) + float(task.spec.release.every_seconds)
+        # Small waves wait, to become larger; if nothing is on the way, any wave goes.
         if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:
             return due
-        return self._release(keeper, task, most)
+        return self._make_wave(keeper, task, most)
 
     def _probe(self, keeper: Keeper, task: Task, room: Room) -> float:
-        """Release one piece from time to time while most fail, in no rhythm, and never many at once."""
+        """Release a single piece, at irregular intervals, while most attempts fail."""
         if room.sent > room.throttle.allowance:
             return NEVER  # what is on the way is tried again instead
         due = keeper.clock.boot_at(next_probe(room.throttle, task.nonce))
@@ -52,25 +53,25 @@ class Releasing:
         with keeper.store.transaction():
             throttle = room.throttle._replace(probed=keeper.clock.steady())
             keeper.store.tasks.change(task.id, throttle=throttle._asdict())
-            return self._release(keeper, task, 1)
+            return self._make_wave(keeper, task, 1)
 
-    def _release(self, keeper: Keeper, task: Task, most: int) -> float:
+    def _make_wave(self, keeper: Keeper, task: Task, most: int) -> float:
         loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
         w = task.next_wave
         keeper.store.waves.intend(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
-        self._last[task.id] = keeper.clock.boot()
+        self._last_wave[task.id] = keeper.clock.boot()
         log.info("task %s: %d pieces released as wave %d", task.name, len(loads), w)
         return keeper.clock.boot()
 
 
 def _loads(keeper: Keeper, task: Task, most: int) -> list[tuple[PieceRow, Load]]:
     """Return the first ready pieces that fit into a request; a large one goes alone."""
-    found: list[tuple[PieceRow, Load]] = []
+    loads: list[tuple[PieceRow, Load]] = []
     size = 0
     for piece in keeper.store.pieces.ready(task.id, most):
         load = load_of(keeper, piece)
         size += weight(load)
-        if found and size > LARGEST:
+        if loads and size > LARGEST:
             break
-        found.append((piece, load))
-    return found
+        loads.append((piece, load))
+    return loads

@@ -259,7 +259,7 @@ def test_behind_a_link_nothing_says_that_a_submission_was_never_sent(world, link
         was_remade,
         lambda s: submission.mark_sent(s, 1),
         submission.tries_sent,
-        submission.told_in,
+        submission.jobs_file_in,
         lambda s: submission.prepare_submission(s, {"index": "I", "id": "B", "restart": ""}, [], []),
         lambda s: submission.prepare_submission(s, {"index": "I", "id": "B", "restart": ""}, [], [], shared=False),
     ],

@@ -219,11 +219,11 @@ def test_a_count_of_tries_that_makes_no_sense_does_not_let_what_was_sent_count_a
     world, monkeypatch, content
 ):
     """The keeper was killed after the batch command; a payload, or a disk, has spoilt what it wrote before."""
-    recorded = Sending._recorded
-    monkeypatch.setattr(Sending, "_recorded", lambda *_: None)
+    answered = Sending._answered
+    monkeypatch.setattr(Sending, "_answered", lambda *_: None)
     grid = world.submit(1)
     world.until(lambda: world.batch.tasks)
-    monkeypatch.setattr(Sending, "_recorded", recorded)
+    monkeypatch.setattr(Sending, "_answered", answered)
     world.restart()
     sent = world.site.work / "1/s1/sent"
     if content == "link":
