@@ -6,8 +6,10 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
+# What pyproject.toml says that a part needs.
+install_for = $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python packaging/requirements.py $(1))
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tasks test more browser screenshots corpus lint types bench bench-scale torture root figures live live-long glitch-report clean
+.PHONY: help demo demo-tasks test more browser screenshots corpus lint types release bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,20 +18,20 @@ $(VENV)/core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "JIM needs Python 3.11 or newer; say PYTHON=…" >&2; exit 1; }
 	@test -L jim/adapters || { echo "jim/adapters is no symbolic link: clone with symbolic links (git config core.symlinks true)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check lxml psutil tenacity rich
+	$(call install_for,core)
 	@touch $@
 
 $(VENV)/demo: $(VENV)/core $(VENV)/pages
-	$(BIN)/pip install --quiet --disable-pip-version-check 'pythia8mc==8.317.2'
+	$(call install_for,demo)
 	@touch $@
 
 # What `jim pages` needs beside.
 $(VENV)/pages: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 prometheus_client waitress
+	$(call install_for,pages)
 	@touch $@
 
 $(VENV)/tests: $(VENV)/core $(VENV)/pages
-	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
+	$(call install_for,tests)
 	@touch $@
 
 # A real browser, which looks at the pages; axe judges whether everybody can use them. Only what is missing is installed:
@@ -38,12 +40,16 @@ $(VENV)/browser: $(VENV)/tests
 	@missing=; for program in chromium npm; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	test -z "$$missing" || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "as root: apt-get install$$missing" >&2; exit 3; }; \
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
-	$(BIN)/pip install --quiet --disable-pip-version-check playwright
+	$(call install_for,browser)
 	npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core
 	@touch $@
 
 $(VENV)/checks: $(VENV)/core $(VENV)/pages
-	$(BIN)/pip install --quiet --disable-pip-version-check lxml-stubs mypy ruff types-psutil
+	$(call install_for,checks)
+	@touch $@
+
+$(VENV)/release: $(VENV)/tests
+	$(call install_for,release)
 	@touch $@
 
 demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no root)
@@ -55,7 +61,7 @@ demo-tasks: $(VENV)/demo  ## see tasks feed one another: generate, reconstruct, 
 test: $(VENV)/tests $(VENV)/demo  ## the tests that need no root and no patience
 	$(PYTEST) --part quick
 
-more: $(VENV)/tests $(VENV)/demo  ## whole lives, without root: kills, wrappers in every way, long scenes, installs
+more: $(VENV)/tests $(VENV)/demo $(VENV)/release  ## whole lives, without root: kills, wrappers in every way, long scenes, installs
 	$(PYTEST) --part more
 
 browser: $(VENV)/browser  ## the pages in a real Chromium (installs it, as root, where it is missing); ALL=1: in each look
@@ -73,6 +79,9 @@ lint: $(VENV)/checks  ## ruff: format and rules
 
 types: $(VENV)/checks  ## mypy --strict
 	$(BIN)/mypy
+
+release: $(VENV)/release  ## what people can pick up, in dist/: of the last commit, always with the same bytes
+	$(BIN)/python -P -s packaging/release.py
 
 bench: $(VENV)/tests  ## measure the promised figures
 	$(BIN)/python -P -s bench/figures.py
@@ -103,7 +112,7 @@ glitch-report: root $(VENV)/tests  ## break a real Slurm and Grid Engine and pri
 
 # HTCondor's own reader of ads: too large for what every test run installs.
 $(VENV)/classads: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check htcondor
+	$(call install_for,live)
 	@touch $@
 
 # Where `make install` puts JIM, and whose libraries it uses: docs/installing.md

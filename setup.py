@@ -24,4 +24,5 @@ class WithLinks(sdist):
             copied.symlink_to(Path(link).readlink())
 
 
-setup(cmdclass={"sdist": WithLinks})
+# An expression in pyproject.toml is refused by the setuptools of Debian 12, and a table by those to come.
+setup(cmdclass={"sdist": WithLinks}, license="Apache-2.0")

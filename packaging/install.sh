@@ -58,7 +58,6 @@ new_tree() {
 fill_tree() {
     cp -RL jim "$tree"
     ln -s jim/shell "$tree/shell"
-    rm "$tree/shell/jim-demo" # it wants the examples beside it, and Pythia
     find "$tree" -name __pycache__ -prune -exec rm -r {} +
     if [ "$LIBRARIES" = own ]; then
         "$python" -m venv "$tree/.venv"
@@ -73,7 +72,9 @@ fill_tree() {
     "$runs" -P -s -m compileall -q ${DESTDIR:+-s "$DESTDIR"} "$tree/jim" # accounts cannot
     mkdir "$tree/man" "$tree/completions"
     PYTHONPATH=$tree:packaging "$runs" -P -s packaging/man.py "$tree/man"
-    PYTHONPATH=$tree:packaging "$runs" -P -s packaging/completions.py "$tree/completions"
+    for shell in bash zsh fish; do
+        JIM_PYTHON=$runs "$tree/shell/jim" completion "$shell" >"$tree/completions/$shell"
+    done
     chmod -R u=rwX,go=rX "$tree"
 }
 

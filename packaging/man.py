@@ -6,10 +6,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from described import Argument, Command, commands
-
 from jim import __version__
 from jim.cli import EXIT_CODES, VERBS
+from jim.cli.described import Argument, Command, commands
 
 ENVIRONMENT = {
     "JIM_STATE": "the state directory; a person can set it even on a managed machine",

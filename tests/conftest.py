@@ -44,7 +44,7 @@ COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # 
 # and long scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
 MORE = (
     *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/"),
-    *("tests/unit/test_install.py", "tests/unit/test_distributions.py", "tests/unit/test_described.py"),
+    *(f"tests/unit/test_{what}.py" for what in ("install", "distributions", "release")),
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
     *(
@@ -52,6 +52,7 @@ MORE = (
         for scene in ("histories", "replaced_promises", "outputs", "unexpected_errors")
     ),
     *("tests/unit/tasks/test_odd_names.py", "tests/unit/tasks/pool/test_closing.py"),
+    "tests/unit/cli/test_described.py",
     *(f"tests/unit/cli/tasks/test_{what}.py" for what in ("page", "same_bytes", "verbs")),
     *("tests/unit/localbatch/test_daemon.py", "tests/unit/localbatch/test_run.py"),
     *("tests/unit/handlers/shared/test_pythia_generate.py", "tests/unit/handlers/test_dzero_monte_carlo.py"),

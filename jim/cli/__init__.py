@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from jim import __version__
+from jim import __commit__, __version__
 from jim.cli.text import columns, say, with_local_times
 from jim.doors.serving import INTERRUPTED, NOT_READ, UNEXPECTED, serve
 from jim.errors import BadRequest, BadSite, BatchError, JimError, Unheard, UnknownJob, close_to, nearest
@@ -27,6 +27,7 @@ class Verb(NamedTuple):
 VERBS = {
     "submit": Verb("submit", "submit request files", "jim submit request.toml --watch"),
     "run": Verb("run", "run a program, print what it prints, and exit as it does", "jim run --each 'a b c' ./ok.sh"),
+    "demo": Verb("demo", "see it work: from 1,000 events to a physics result, below this directory", "jim demo"),
     "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
     "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),
@@ -75,6 +76,7 @@ VERBS = {
     "ce": Verb("ce", "connect JIM to an HTCondor-CE, or check the connection", "jim ce check"),
     "arc": Verb("arc", "connect JIM to an ARC CE, or check the connection", "jim arc check"),
     "gram": Verb("gram", "connect JIM to a Globus gatekeeper, or check the connection", "jim gram check"),
+    "completion": Verb("completion", "print what completes this command line in a shell", "jim completion bash"),
 }
 READING = (
     "status",
@@ -224,7 +226,7 @@ def _run(words: list[str]) -> int:
     elif words[0] == "help":
         return _run([*words[1:2], "--help"])
     elif words[0] == "--version":
-        say(f"jim {__version__}")
+        say(f"jim {__version__}{f' (commit {__commit__})' if __commit__ else ''}")
     elif words[0] not in VERBS:
         near = f"; did you mean {MEANT[words[0]]!r}?" if words[0] in MEANT else nearest(words[0], VERBS, "jim --help")
         raise BadRequest(f"unknown verb {words[0]!r}{near}")

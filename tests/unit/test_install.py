@@ -65,6 +65,7 @@ def small(source, tmp_path):
         shutil.rmtree(place / name)
     (place / "jim/adapters").mkdir(parents=True)
     (place / "jim/adapters/base.py").touch()
+    (place / "jim/handlers").mkdir()
     (place / "jim/shell").symlink_to("../shell")
     shutil.copy(source / "jim/__init__.py", place / "jim")
     for name in ("man", "completions"):

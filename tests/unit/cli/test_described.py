@@ -7,17 +7,20 @@ from pathlib import Path
 import pytest
 
 from jim.cli import VERBS
+from jim.cli.completion import SHELLS
 
-ROOT = Path(__file__).parents[2]
+JIM = "from jim.cli import main; main()"
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     place = tmp_path_factory.mktemp("made")
-    for name in ("man", "completions"):
-        command = [sys.executable, "-P", "-s", ROOT / f"packaging/{name}.py", place]
-        search = {"PYTHONPATH": f"{ROOT}:{ROOT / 'packaging'}", "PATH": "/usr/bin:/bin"}
-        subprocess.run(command, env=search, check=True, timeout=60)
+    python, search = (sys.executable, "-P", "-s"), {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    subprocess.run([*python, ROOT / "packaging/man.py", place], env=search, check=True, timeout=60)
+    for shell in SHELLS:
+        with (place / shell).open("w") as file:
+            subprocess.run([*python, "-c", JIM, "completion", shell], env=search, stdout=file, check=True, timeout=60)
     return place
 
 

@@ -1,13 +1,13 @@
-"""Writes the completions of jim for bash, zsh and fish into a directory, from the parsers of its verbs."""
+"""jim completion: what completes the command line of jim in a shell, made from the parsers of its verbs."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import argparse
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
 
-from described import Argument, Command, all_commands, commands
+from jim.cli.described import Argument, Command, all_commands, commands
+from jim.cli.text import say
 
 HEAD = "# Completes the command line of jim. Made from the parsers of its verbs.\n"
 HELP = ("-h", "--help")
@@ -185,8 +185,15 @@ def _fish(text: str) -> str:
     return f"'{escaped}'"
 
 
-SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
+SHELLS: Mapping[str, Callable[[], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
-if __name__ == "__main__":
-    for shell, made in SHELLS.items():
-        Path(sys.argv[1], shell).write_text(made())
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `jim completion`."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the completion of a shell."""
+    say(SHELLS[arguments.shell]().removesuffix("\n"))
+    return 0
