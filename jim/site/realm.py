@@ -197,6 +197,12 @@ class Confined(Opener):
         )
 
     def _refusal(self, path: str, about: str) -> BadRequest:
+        if moved := [each for each in self._realm.below if os.path.islink(each)]:  # noqa: PTH114 - a text
+            return BadRequest(
+                f"{path}: {moved[0]} is a link now, and JIM follows none there: remove the link, and move the "
+                "directory back to its place",
+                about,
+            )
         places = [*self._places, *self._realm.files]
         allowed = f"only files of {', '.join(places)}, but none of JIM's own" if places else "no files of this machine"
         return BadRequest(

@@ -169,6 +169,7 @@ def test_a_link_in_the_place_of_the_directory_of_the_job_takes_no_output_elsewhe
     world.until(lambda: world.finished(1))
     world.go(5, seconds=PATIENCE_SECONDS / 2)
     assert list((tmp_path / "home").iterdir()) == []
+    assert f"{iwd} is a link now, and JIM follows none there" in world.answer(1)
 
 
 def test_a_link_in_the_place_of_the_directory_of_the_job_hands_over_no_token_from_elsewhere(submit, iwd, tmp_path):
