@@ -162,11 +162,12 @@ install() {
     echo "installed JIM $version below $into; $PREFIX/share/jim/docs/installing.md says what comes next"
 }
 
-# Each process with its account and command, which says where to look.
+# Each process with its account and command, which says where to look; one that has ended meanwhile is no user.
 named() { # PID...
     for pid; do
-        command=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | tr -c '[:print:]' '?' | cut -c -80) || continue
-        printf '%s%s (%s: %s)' "$between" "$pid" "$(stat -c %U "/proc/$pid" 2>/dev/null)" "${command% }"
+        account=$(stat -c %U "/proc/$pid" 2>/dev/null) || continue
+        command=$({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | tr -c '[:print:]' '?' | cut -c -80)
+        printf '%s%s (%s: %s)' "$between" "$pid" "$account" "${command% }"
         between=', '
     done
 }
@@ -188,9 +189,9 @@ uninstall() {
         complain "cron uses JIM: rm $DESTDIR/etc/cron.d/jim-keepers"
     for tree in "$into"/libexec/jim-*; do
         [ -e "$tree" ] || continue
-        users=$(users_of "$tree")
-        # shellcheck disable=SC2086 # pids
-        [ -z "$users" ] || complain "JIM is in use by $(between='' && named $users); keepers end by: jim keeper --end --all,\
+        # shellcheck disable=SC2046 # pids
+        users=$(between='' && named $(users_of "$tree"))
+        [ -z "$users" ] || complain "JIM is in use by $users; keepers end by: jim keeper --end --all,\
  or as their account, with its own JIM_STATE, by: jim keeper --end;\
  the batch system \`local\` ends a minute after its last job"
     done

@@ -31,7 +31,7 @@ from jim.site.file import STATE_VARIABLE, UNKNOWN, Site, file_system_of, make_st
 from jim.site.libraries import how_to_install
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store
-from jim.trust import ROOT, of_others, open_to_all
+from jim.trust import ROOT, Untrusted, of_others, open_to_all
 from jim.work.catalogue import NotReadable, catalogue_at
 from jim.workdir.claims import fence
 from jim.workdir.submission import PROGRAMS, Line, prepare_submission
@@ -272,7 +272,13 @@ def _batch(site: Site) -> Finding:
 def _promise(site: Site) -> Finding:
     from jim.keeper.opening import adapter_of
 
-    if adapter_of(site).shared_work:
+    try:
+        shared = adapter_of(site).shared_work
+    except Untrusted as error:  # `_handlers` tells what is wrong where it is no matter of root alone
+        if os.geteuid() != ROOT:
+            raise
+        return Finding("", WARNING, f"not looked at: {error}", "run `sudo -u ACCOUNT jim site check`")
+    if shared:
         return _good("worker nodes see the work directory, so JIM ensures that each attempt starts at most once")
     said = f"worker nodes do not see the work directory: only {site.batch.system} ensures that no attempt runs twice"
     return Finding("", WARNING, said, "with a shared work directory JIM itself could ensure this")

@@ -7,6 +7,7 @@ answers in the words of that door. Every submission loads this module, so it mus
 from __future__ import annotations
 
 import importlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -141,7 +142,7 @@ class Door(ABC):
         from jim.site.realm import Realm
 
         places = self.places(asked)
-        return Realm(below=(places["directory"],)) if places else Realm()
+        return Realm(below=(os.path.realpath(places["directory"]),)) if places else Realm()
 
     # Other work of the door
 

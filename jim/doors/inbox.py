@@ -371,21 +371,21 @@ def ids(state: Path) -> Iterator[int]:
                 yield _read_id(path)
 
 
-def _after_all(state: Path) -> int:
-    """Return the number after all that have left a trace; answers alone go with the grid jobs that are removed."""
-    from jim.doors.numbers import used  # only here: they load the store
-    from jim.site.file import load
-
-    return 1 + max([*used(state, load(str(state)).work), *ids(state)], default=0)
+def _may_be_next(state: Path, number: int) -> bool:
+    """Tell whether a counter file makes sense: one that is damaged or behind would give out a number twice."""
+    return 0 < number < 10**15 and not os.path.lexists(state / "answers" / str(number))
 
 
 def draw_id(state: Path, above: int = 0) -> int:
     """Return the next free number. It is never used twice, even if the counter file was lost."""
     with locked(state / "next-id.lock"):
-        try:
+        number = 0
+        with suppress(FileNotFoundError, ValueError):
             number = int(read_regular(state / "next-id", LONGEST))
-        except (FileNotFoundError, ValueError):
-            number = _after_all(state)
+        if not _may_be_next(state, number):
+            from jim.doors.numbers import after_all  # only here: it loads the store
+
+            number = after_all(state, ids(state))
         number = max(number, above + 1)
         replace_durably(state / "next-id", f"{number + 1}\n".encode())
     return number

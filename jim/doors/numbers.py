@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 from jim.clock import Clock
 from jim.errors import Damaged
+from jim.site.file import load
 from jim.statusdb import is_there, open_store
 
 # Name of a grid job's directory or answer, or of the remains of a directory.
 PLACE = re.compile(r"(?:\.removed-)?([1-9][0-9]{0,14})(?:-[0-9a-f]+)?")
+
+
+def after_all(state: Path, requests: Iterable[int]) -> int:
+    """Return the number after all that have left a trace; answers alone go with the grid jobs that are removed."""
+    return 1 + max([*used(state, load(str(state)).work), *requests], default=0)
 
 
 def used(state: Path, work: Path) -> Iterator[int]:

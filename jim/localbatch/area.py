@@ -63,6 +63,14 @@ class Lock:
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         return True
 
+    def is_of(self, directory: Path) -> bool:
+        """Tell whether a directory is the one that was locked; one that cannot be looked at may be."""
+        try:
+            there = directory.stat()
+        except OSError:
+            return True
+        return not self._is_directory() or os.path.samestat(there, os.fstat(self.descriptor))
+
     def release(self) -> None:
         """Release the lock, even if other processes have the descriptor open."""
         self._close_file()

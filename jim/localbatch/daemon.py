@@ -15,6 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,8 +93,11 @@ class Daemon:
         self.births[task.key] = found[0].pid, found[1]
         return found[0]
 
-    def work(self, wakeup: int) -> None:
-        """Serve until the area was idle for its idle time."""
+    def work(self, wakeup: int, is_at_its_place: Callable[[], bool] = lambda: True) -> bool:
+        """Serve until the area was idle for its idle time. Tell whether it still is at its place.
+
+        Where a copy took its place, verbs start another daemon there, and each would kill the payloads of the other.
+        """
         idle = self.books.settings().idle
         self.active, failing = self.clock.boot(), False
         woken = select.poll()  # `select.select` knows no descriptors above 1,023
@@ -102,6 +106,8 @@ class Daemon:
             woken.poll(1000 * self._pause())
             with suppress(BlockingIOError):
                 os.read(wakeup, 4096)
+            if not is_at_its_place():
+                return False
             try:
                 self._look()
                 failing = False
@@ -111,7 +117,7 @@ class Daemon:
                 failing = True
                 time.sleep(AGAIN_SECONDS)
             if self.clock.boot() > self.active + idle:
-                return
+                return True
 
     def _look(self) -> None:
         self.reap()
@@ -289,28 +295,18 @@ class Daemon:
 
 def serve(directory: Path, lock: Lock) -> None:
     """Serve an area until no work is left. The caller has taken the lock; this function releases it at the end."""
-    wakeup = _settle()
+    wakeup = processes.settle()
     with closing(connect(directory)) as db:  # the last process that closes it leaves one file
         books = Books(db, Clock())
         daemon = Daemon(books)
         daemon.recover()
         while True:
-            daemon.work(wakeup)
+            if not daemon.work(wakeup, partial(lock.is_of, directory)):
+                logger.error(
+                    "another directory is at %s: this daemon ends, and leaves its tasks as they are", directory
+                )
+                return
             lock.release()
             # A verb that wrote before and found the lock taken relies on us; a later one finds the lock free.
             if not books.work_left() or not lock.take():
                 return
-
-
-def _settle() -> int:
-    """Reset signals inherited by chance; return a descriptor that becomes readable when a child ends."""
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # a shell cannot trap a signal that was ignored at its start
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    os.chdir("/")
-    os.umask(0o022)
-    processes.become_reaper()
-    readable, writable = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    return readable

@@ -204,3 +204,17 @@ def strike(processes: Iterable[Process], number: signal.Signals) -> None:
     for process in processes:
         with suppress(psutil.Error):
             process.send_signal(number)
+
+
+def settle() -> int:
+    """Reset signals inherited by chance; return a descriptor that becomes readable when a child ends."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a shell cannot trap a signal that was ignored at its start
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.chdir("/")
+    os.umask(0o022)
+    become_reaper()
+    readable, writable = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return readable

@@ -128,7 +128,7 @@ def _user(access: Proxied) -> Known:
     user, role = access.user(_header)
     if role is None and user != NOBODY and request.endpoint != OPEN:
         g.counted = f"user {user}"
-        raise Refused(403, f"{user} has no role here: the site file names those who have one, in [pages]")
+        raise Refused(403, f"the user {user} has no role here: the site file names those who have one, in [pages]")
     return Known(f"user {user}", role or Role.SEE, user) if user else Known()
 
 

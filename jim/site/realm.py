@@ -101,7 +101,8 @@ class Confined(Opener):
     def __init__(self, site: Site, realm: Realm) -> None:
         self._site, self._realm = site, realm
         self._places = (*realm.below, *site.site.inputs_below)
-        self._open = set(_ids(self._places))
+        # What was no link at the door has become one: whoever may write beside it could have led it anywhere.
+        self._open = {*_ids(realm.below, follow=False), *_ids(site.site.inputs_below)}
         work = [site.work] if site.work.is_absolute() else []
         self._closed = set(_sure_ids([site.state, *work, site_file.MANAGED_FILE.parent, site_file.MANAGED_STATE]))
 
@@ -196,6 +197,12 @@ class Confined(Opener):
         )
 
     def _refusal(self, path: str, about: str) -> BadRequest:
+        if moved := [each for each in self._realm.below if os.path.islink(each)]:  # noqa: PTH114 - a text
+            return BadRequest(
+                f"{path}: {moved[0]} is a link now, and JIM follows none there: remove the link, and move the "
+                "directory back to its place",
+                about,
+            )
         places = [*self._places, *self._realm.files]
         allowed = f"only files of {', '.join(places)}, but none of JIM's own" if places else "no files of this machine"
         return BadRequest(
@@ -212,8 +219,8 @@ def _sure_ids(paths: Iterable[str | Path]) -> Iterator[Id]:
             yield id_of(os.stat(path))  # noqa: PTH116 - texts, too
 
 
-def _ids(paths: Iterable[str | Path]) -> Iterator[Id]:
+def _ids(paths: Iterable[str | Path], *, follow: bool = True) -> Iterator[Id]:
     """Yield the ids of what is there, and senders may have."""
     for path in paths:
         with suppress(OSError, ValueError):
-            yield id_of(os.stat(path))  # noqa: PTH116 - texts, too
+            yield id_of(os.stat(path, follow_symlinks=follow))  # noqa: PTH116 - texts, too

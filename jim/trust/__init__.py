@@ -23,6 +23,9 @@ class Untrusted(PermissionError):
     def __init__(self, place: Path, words: str) -> None:
         super().__init__(errno.EPERM, words, str(place))
 
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"  # the number of the error would tell people nothing
+
 
 def use(own: str) -> None:
     """Let Python import from the site's directory, unless others can change what lies there."""

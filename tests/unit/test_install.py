@@ -195,6 +195,22 @@ def test_what_runs_keeps_its_version_and_nothing_is_taken_away_below_it(small, w
     assert not files(prefix)
 
 
+def test_a_process_that_has_ended_meanwhile_uses_nothing(small, willing, tmp_path):
+    """Doors come and go while each process of the machine is looked at."""
+    prefix = tmp_path / "p"
+    make(small, "install", PREFIX=prefix, PYTHON=willing).check_returncode()
+    (tmp_path / "bin").mkdir()
+    front = tmp_path / "bin/grep"
+    front.write_text(
+        '#!/bin/sh\n[ "$1" != -lsaxzF ] || exec echo /proc/4194304/environ\nexec /usr/bin/env -i grep "$@"\n'
+    )
+    front.chmod(0o755)
+    words = [f"PREFIX={prefix}", *(f"{name}={word}" for name, word in SYSTEM.items())]
+    done = call("make", "-C", small, "uninstall", *words, PATH=f"{front.parent}:{os.environ['PATH']}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not files(prefix)
+
+
 def test_an_install_that_fails_changes_nothing(small, willing, tmp_path):
     prefix = tmp_path / "p"
     make(small, "install", PREFIX=prefix, PYTHON=willing).check_returncode()

@@ -16,6 +16,7 @@ from jim.model import Piece, Step
 from jim.site import file as site_file
 from jim.site.file import Site, load
 from jim.statusdb.store import Store
+from jim.trust import Untrusted
 from jim.workdir.submission import PROGRAMS
 from tests.support.machine import HERE, LOCAL, ME, NETWORK
 
@@ -131,6 +132,22 @@ def test_code_of_another_owner_is_a_warning_and_root_runs_none_of_it(check, tmp_
     found = check()["handlers"]
     assert (found.level, found.said) == (WARNING, said.format(own))
     assert found.todo.startswith(todo)
+
+
+def test_an_adapter_of_another_owner_is_no_failure_for_root_and_is_told_without_a_number(check, tmp_path, monkeypatch):
+    check()
+    (tmp_path / "state/site.toml").write_text('[batch]\nsystem = "own.batch"\n')
+
+    def refuses(site):
+        raise Untrusted(tmp_path, "not only root can change it")
+
+    monkeypatch.setattr("jim.keeper.opening.adapter_of", refuses)
+    monkeypatch.setattr("jim.admin.check.ROOT", os.geteuid())
+    found = check()["promise"]
+    assert (found.level, found.said) == (WARNING, f"not looked at: {tmp_path}: not only root can change it")
+    monkeypatch.setattr("jim.admin.check.ROOT", -1)
+    found = check()["batch system"]  # one fault is told once
+    assert (found.level, found.said) == (FAILED, f"{tmp_path}: not only root can change it")
 
 
 def test_a_catalogue_is_looked_into_where_there_is_one(check, tmp_path):

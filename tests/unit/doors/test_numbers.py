@@ -28,6 +28,23 @@ def test_no_number_comes_again_after_a_removal_and_the_loss_of_the_count(counted
     assert file.read_text() == "3\n"
 
 
+@pytest.mark.parametrize("content", ["-1", "0", "99999999999999999999", "1000000000000000"])
+def test_a_count_that_no_number_can_have_is_lost(counted, content):
+    """A store takes no number of twenty digits, so the request would be put aside."""
+    (counted.site.state / "next-id").write_text(content)
+    assert inbox.draw_id(counted.site.state) == 2
+
+
+def test_a_count_that_is_behind_leads_to_no_number_that_has_an_answer(world):
+    """The door writes the first answer of a number before the keeper could refuse it: a last one would be gone."""
+    state = world.site.state
+    for number in (3, 7):
+        (state / "answers").mkdir(parents=True, exist_ok=True)
+        (state / f"answers/{number}").write_text("the last answer")
+    (state / "next-id").write_text("3\n")
+    assert inbox.draw_id(state) == 8
+
+
 @pytest.mark.parametrize("trace", ["answers/12", "work/12", "work/12-0a1b", "work/.removed-12-0a1b", "keys", "inbox"])
 def test_every_trace_of_a_number_counts(world, trace):
     state = world.site.state

@@ -158,6 +158,31 @@ def test_a_directory_of_the_job_that_leads_to_jim_s_own_meanwhile_takes_no_outpu
     assert not list((world.site.state / "answers").glob(".1.jim*"))
 
 
+def test_a_link_in_the_place_of_the_directory_of_the_job_takes_no_output_elsewhere(submit, iwd, tmp_path):
+    """Where all accounts may make directories, as below a session directory, a payload can replace its own."""
+    world = submit("-o", "authorized_keys")
+    (tmp_path / "home").mkdir()
+    iwd.rename(iwd.with_name("away"))
+    iwd.symlink_to(tmp_path / "home")
+    world.until(lambda: world.batch.tasks)
+    out(world)
+    world.until(lambda: world.finished(1))
+    world.go(5, seconds=PATIENCE_SECONDS / 2)
+    assert list((tmp_path / "home").iterdir()) == []
+    assert f"{iwd} is a link now, and JIM follows none there" in world.answer(1)
+
+
+def test_a_link_in_the_place_of_the_directory_of_the_job_hands_over_no_token_from_elsewhere(submit, iwd, tmp_path):
+    world = submit("-V", f'"BEARER_TOKEN_FILE={iwd}/token"')
+    world.until(lambda: world.batch.tasks)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/token").write_bytes(KEY)
+    iwd.rename(iwd.with_name("away"))
+    iwd.symlink_to(tmp_path / "home")
+    world.go(5, seconds=LOOKED_EVERY)
+    assert nowhere(world)
+
+
 def test_the_realm_is_stored_with_the_grid_job(submit, iwd, world):
     submit()
     world.go(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ from jim.clock import Clock
 from jim.localbatch import __main__ as command_line
 from jim.localbatch import area
 from jim.localbatch.queue import Queue
-from tests.unit.localbatch.place import CHECKOUT, PYTHON, until
+from tests.unit.localbatch.place import CHECKOUT, PYTHON, WAIT_FOR_GO, living, until
 
 
 def test_a_lost_queue_does_not_look_empty(tmp_path, capsys):
@@ -56,6 +57,16 @@ def test_a_second_daemon_gives_way_after_something_has_cleaned_up(served):
     assert served.command("serve").returncode == 1
     assert served.command("ping").returncode == 0
     assert served.daemons[0].poll() is None
+
+
+def test_a_daemon_whose_area_was_replaced_by_a_copy_ends_and_kills_nothing(served):
+    """Verbs start another one for the copy; the two killed each other's payloads."""
+    task = served.pid(served.submit(WAIT_FOR_GO))
+    shutil.copytree(served.directory, served.home / "copy")
+    served.directory.rename(served.home / "was")
+    (served.home / "copy").rename(served.directory)
+    assert until(lambda: served.daemons[0].poll() is not None)
+    assert living(task)
 
 
 def take(directory):

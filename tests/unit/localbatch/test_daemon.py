@@ -409,16 +409,17 @@ def test_an_idle_daemon_ends_and_a_verb_starts_the_next(place):
 
 
 def test_an_idle_daemon_looks_once_more_after_giving_up_its_lock(place, monkeypatch):
-    monkeypatch.setattr(daemon, "_settle", lambda: 0)
+    monkeypatch.setattr(processes, "settle", lambda: 0)
     monkeypatch.setattr(processes, "strangers", lambda _: [])
     turns = []
 
-    def work(_self, _wakeup):
+    def work(_self, _wakeup, _is_at_its_place):
         turns.append(place.states())
         if len(turns) == 1:
             place.submit("")  # by a verb that finds the lock taken
         else:
             place.queue.change("cancel", [(1, 0)])
+        return True
 
     monkeypatch.setattr(daemon.Daemon, "work", work)
     lock = area.Lock.open(place.directory)
