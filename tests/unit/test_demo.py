@@ -35,7 +35,9 @@ def demo(tmp_path: Path) -> Path:
 
 
 def test_without_a_terminal_it_prints_the_command_and_ends(demo: Path) -> None:
-    done = subprocess.run([demo], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(
+        [demo], cwd=demo.parents[1], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=True
+    )
     assert done.stdout.splitlines()[-1].split("#")[0].strip().endswith("shell/jim pages")
     assert "http://" not in done.stdout
     assert not (demo.parents[1] / "pages.ended").exists()
@@ -44,6 +46,7 @@ def test_without_a_terminal_it_prints_the_command_and_ends(demo: Path) -> None:
 def test_at_a_terminal_it_prints_the_page_of_the_grid_job_until_enter(demo: Path) -> None:
     pid, terminal = pty.fork()
     if not pid:
+        os.chdir(demo.parents[1])
         os.execv(demo, [str(demo)])
     said = b""
     while b"me@here" not in said:

@@ -68,8 +68,8 @@ def small(source, tmp_path):
     (place / "jim/handlers").mkdir()
     (place / "jim/shell").symlink_to("../shell")
     shutil.copy(source / "jim/__init__.py", place / "jim")
-    for name in ("man", "completions"):
-        (place / f"packaging/{name}.py").write_text("")
+    (place / "packaging/man.py").write_text("")
+    (place / "shell/jim").write_text("#!/bin/sh\n")
     return place
 
 
