@@ -1,12 +1,15 @@
 #!/bin/sh
-# install.sh install|uninstall: what `make install` does, and docs/installing.md tells. From the environment:
+# install.sh install|uninstall: what `make install` does, and docs/installing.md tells. `install.sh package` is for those who
+# make packages: their package makes the tree of a version from $TREES/dist, by packaging/trees.sh. From the environment:
 #   PREFIX     where to
-#   DESTDIR    put before PREFIX while copying, for those who make packages
+#   TREES      where the trees of versions are to lie; PREFIX/libexec
+#   DESTDIR    put before PREFIX while copying
 #   PYTHON     the Python that is to run JIM
 #   LIBRARIES  own: those of PyPI that requirements.lock names, in an environment of JIM's own; system: those of PYTHON
 set -eu
 umask 022
 cd -P -- "${0%/*}/.."
+. packaging/trees.sh
 
 DOORS='jim jim-submit jim-poll jim-cancel'
 UNITS='jim-keeper@.service jim-keepers.service jim-keepers.timer jim-pages@.service jim-pages-site@.service'
@@ -27,6 +30,8 @@ check_prefix() {
     esac
     PREFIX=${PREFIX%/}
     into=$DESTDIR$PREFIX
+    TREES=${TREES:-$PREFIX/libexec} trees=$DESTDIR${TREES:-$PREFIX/libexec}
+    version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' jim/__init__.py)
 }
 
 check_source() {
@@ -40,19 +45,7 @@ check_source() {
  on Debian, apt-get install python3-lxml python3-psutil python3-tenacity python3-rich, and say PYTHON=/usr/bin/python3" ;;
     *) complain "LIBRARIES must be own or system, found '$LIBRARIES'" ;;
     esac
-    [ -L "$into/libexec/jim" ] || ! [ -e "$into/libexec/jim" ] || complain "$into/libexec/jim is there and not by JIM"
-}
-
-# A tree of its own for each install: what runs of an older one goes on reading that.
-new_tree() {
-    version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' jim/__init__.py)
-    mkdir -p "$into/libexec"
-    number=1
-    until mkdir "$into/libexec/jim-$version.$number" 2>/dev/null; do
-        [ -e "$into/libexec/jim-$version.$number" ] || complain "cannot write into $into/libexec"
-        number=$((number + 1))
-    done
-    tree=$into/libexec/jim-$version.$number
+    [ -L "$trees/jim" ] || ! [ -e "$trees/jim" ] || complain "$trees/jim is there and not by JIM"
 }
 
 fill_tree() {
@@ -109,14 +102,9 @@ put() { # FILE MODE <CONTENT
     mv -f "$1.new" "$1"
 }
 
-point_to() { # NAME
-    ln -s "$1" "$into/libexec/.jim.$$"
-    mv -T "$into/libexec/.jim.$$" "$into/libexec/jim"
-}
-
 put_around() {
     for door in $DOORS; do
-        printf '#!/bin/sh\nexec "%s/libexec/jim/shell/%s" "$@"\n' "$PREFIX" "$door" | put "$into/bin/$door" 755
+        printf '#!/bin/sh\nexec "%s/jim/shell/%s" "$@"\n' "$TREES" "$door" | put "$into/bin/$door" 755
     done
     for unit in $UNITS; do
         placed "share/systemd/$unit" | put "$into/lib/systemd/system/$unit" 644
@@ -139,27 +127,28 @@ placed() { # FILE: as it must be for this PREFIX
     sed -e '/JIM is expected at/d' -e "s|/opt/jim/shell/jim|\"$PREFIX/bin/jim\"|" "$1"
 }
 
-# Keepers, and batch systems of JIM's own, have it in their environment.
-users_of() { # TREE
-    grep -lsaxzF "PYTHONPATH=$(cd -P -- "$1" && pwd)" /proc/[0-9]*/environ | cut -d / -f 3
-}
-
 install() {
     check_source
-    new_tree
+    new_tree "$version" || complain "cannot write into $trees"
     trap 'rm -rf -- "$tree"' EXIT
     fill_tree
     warn_if_hidden
-    before=$(readlink "$into/libexec/jim") || before=
+    before=$(readlink "$trees/jim") || before=
     point_to "${tree##*/}"
     trap - EXIT
     put_around
-    # The tree before stays: a door may be in it just now.
-    for old in "$into"/libexec/jim-*; do
-        case ${old##*/} in "${tree##*/}" | "$before") continue ;; esac
-        [ -n "$(users_of "$old")" ] || rm -rf -- "$old"
-    done
+    drop_unused "${tree##*/}" "$before" # a door may be in the one before just now
     echo "installed JIM $version below $into; $PREFIX/share/jim/docs/installing.md says what comes next"
+}
+
+package() {
+    check_source
+    tree=$trees/dist
+    mkdir -p "$tree"
+    fill_tree
+    find "$tree" -name __pycache__ -prune -exec rm -r {} + # the package's own scripts compile
+    put_around
+    put "$trees/trees.sh" 644 <packaging/trees.sh
 }
 
 # Each process with its account and command, which says where to look; one that has ended meanwhile is no user.
@@ -173,7 +162,7 @@ named() { # PID...
 }
 
 uninstall() {
-    [ -L "$into/libexec/jim" ] || complain "JIM is not installed below $into: say PREFIX=…"
+    [ -L "$trees/jim" ] || complain "JIM is not installed below $into: say PREFIX=…"
     for link in /etc/systemd/system/timers.target.wants/jim-keepers.timer \
         /usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm; do
         case $DESTDIR$(readlink "$link") in
@@ -187,7 +176,7 @@ uninstall() {
         complain "an ARC CE uses JIM: $PREFIX/bin/jim arc unregister"
     ! grep -qsF "\"$PREFIX/bin/jim\" keeper" "$DESTDIR/etc/cron.d/jim-keepers" ||
         complain "cron uses JIM: rm $DESTDIR/etc/cron.d/jim-keepers"
-    for tree in "$into"/libexec/jim-*; do
+    for tree in "$trees"/jim-*; do
         [ -e "$tree" ] || continue
         # shellcheck disable=SC2046 # pids
         users=$(between='' && named $(users_of "$tree"))
@@ -197,10 +186,10 @@ uninstall() {
     done
     for door in $DOORS; do rm -f "$into/bin/$door"; done
     for unit in $UNITS; do rm -f "$into/lib/systemd/system/$unit"; done
-    for page in "$into"/libexec/jim/man/*; do rm -f "$into/share/man/man1/${page##*/}"; done
+    for page in "$trees"/jim/man/*; do rm -f "$into/share/man/man1/${page##*/}"; done
     for shell in bash zsh fish; do rm -f "$(of_shell $shell)"; done
-    rm -f "$into/libexec/jim"
-    rm -rf "$into"/libexec/jim-* "$into/share/jim"
+    rm -f "$trees/jim"
+    rm -rf "$trees"/jim-* "$into/share/jim"
     for place in libexec lib/systemd/system lib/systemd share/man/man1; do
         rmdir "$into/$place" 2>/dev/null || : # others have something there
     done
