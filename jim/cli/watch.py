@@ -15,7 +15,7 @@ from jim.cli.text import columns, plain, say, say_json
 from jim.errors import Away, Busy
 from jim.model import State, Step
 from jim.reading.job.phases import Phase, phases
-from jim.reading.job.waits import waits_in_vain
+from jim.reading.job.queue_words import waits_in_vain
 from jim.reading.quantities import how_many
 from jim.reading.view import add_json, look
 from jim.site.lock import FRESH_SECONDS

@@ -135,7 +135,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
     if getattr(arguments, "wait", False):
         code = _waited(view, verb, left, quiet=arguments.json)
-        return code if len(left) == len(found) else NOTHING_CHANGED
+        return NOTHING_CHANGED if any(each.left for each in found) else code
     # What --all leaves as it is, nobody has asked for by its name.
     in_vain = not getattr(arguments, "all", False) and any(_is_in_vain(verb, each) for each in records)
     return NOTHING_CHANGED if in_vain else 0

@@ -233,14 +233,6 @@ def _noted(view: View, job: GridJob) -> Iterator[Wait]:
             yield Wait(f"{how_many(each.times, 'local job')}: {each.reason}", then, "queue", view.seen() or job.updated)
 
 
-def waits_in_vain(view: View, job: GridJob) -> Iterator[str]:
-    """Tell of local jobs that can never start: whoever waits for them waits for nothing."""
-    if view.store.counts(job.id).get(State.SUBMITTED):
-        found, _ = view.store.seen.reasons(job.id, (State.SUBMITTED,), NOTES_TOLD)
-        vain = (each for each in found if each.reason.kind is Kind.NEVER_STARTS)
-        yield from (f"{how_many(each.times, 'local job')}: {each.reason}" for each in vain)
-
-
 def _in_vain(view: View, target: str) -> str:
     then = f"JIM gives it up once the batch system has said so for {span(view.site.limits.stuck_seconds)}"
     return f"{then}: have the site allow it before, or `jim cancel {target}` and submit a smaller request"
