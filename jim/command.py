@@ -119,17 +119,24 @@ def attend(command: Sequence[str], *, env: Mapping[str, str], alone: bool) -> in
     With `alone`, it has a session of its own and no terminal, as in a batch system: what would end this process, such
     as Ctrl-C or a closed window, ends the command.
     """
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL if alone else None, env=dict(env), start_new_session=alone
-    )
+    started: list[int] = []  # the command, once it is there
+    signals: list[object] = []  # that have come
 
-    def end(*_: object) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
+    def end(*come: object) -> None:
+        signals.extend(come)
+        for pid in started:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGTERM)
 
     ending = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN] if alone else []
-    before = {each: signal.signal(each, end) for each in ending}
+    before = {each: signal.signal(each, end) for each in ending}  # first: else one that comes now leaves the command
     try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL if alone else None, env=dict(env), start_new_session=alone
+        )
+        started.append(process.pid)
+        if signals:
+            end()
         while True:
             with suppress(KeyboardInterrupt):  # without `alone`, the command has got that itself
                 return process.wait()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from jim.admin import gram_service
+from jim.site import file as site_file
 from tests.support.cli_home import Home
 from tests.support.stand_ins import World
 from tests.unit.shell.place import Place
@@ -95,6 +96,13 @@ def pytest_collection_finish():
 # JIM waits until a disk has what it stores, thousands of times in all tests: that takes more than what they show.
 if is_good_for_tests(MEMORY):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_configure(config):
+    """Refuse a machine with a site: all that the tests start would obey its site file."""
+    if config.getoption("--part") and site_file.MANAGED_FILE.exists():
+        words = "is there, and each JIM that the tests start would obey it: run them on a machine without a site"
+        pytest.exit(f"{site_file.MANAGED_FILE} {words}", returncode=2)
 
 
 def pytest_addoption(parser):

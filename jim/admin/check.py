@@ -18,6 +18,7 @@ from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
 from jim.doors import untaken_files
+from jim.durable import UNKNOWN, file_system_of
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
@@ -27,7 +28,7 @@ from jim.model import Job
 from jim.reading.quantities import how_many
 from jim.site import file as site_file
 from jim.site import whose
-from jim.site.file import STATE_VARIABLE, UNKNOWN, Site, file_system_of, make_state
+from jim.site.file import STATE_VARIABLE, Site, make_state
 from jim.site.libraries import how_to_install
 from jim.site.space import free_mb, shortage
 from jim.statusdb import file_of, is_there, open_store

@@ -20,7 +20,7 @@ from jim.errors import BadRequest, JimError, Unheard, UnknownJob
 from jim.files import open_regular
 from jim.jobs import Attempt, GridJob, LocalJob
 from jim.model import Step
-from jim.reading.documents.files import log_files
+from jim.reading.documents.files import log_files, missing
 from jim.reading.view import View, add_json, look
 
 BLOCK = 65_536
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     paths = [path for each in attempts for path in _files(view, each)]
     if not any(os.path.lexists(path) for path in paths):
-        raise _nothing(members, attempts)
+        raise _nothing(view, members, attempts)
     for path in paths:
         show_file(path)
     return 0
@@ -145,11 +145,11 @@ class Tail:
         self._last = path, text[-1:] or last
 
 
-def _nothing(members: list[LocalJob], attempts: list[Attempt]) -> JimError:
+def _nothing(view: View, members: list[LocalJob], attempts: list[Attempt]) -> JimError:
     """Explain why there is no file at all."""
     name = f"{members[0].grid}.{members[0].n}" + (" and the others" if len(members) > 1 else "")
     if any(each.started for each in attempts):
-        return JimError(f"the logs of {name} no longer exist: their directory was removed")
+        return JimError(f"the logs of {name} are not there: {missing(view, members[0].grid)}")
     return NotYet(f"{name} did not start, so there are no logs; `jim explain {members[0].grid}` says more")
 
 

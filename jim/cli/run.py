@@ -24,7 +24,7 @@ from jim.files import open_regular
 from jim.handlers.base import COMMON
 from jim.jobs import Attempt
 from jim.model import State
-from jim.reading.documents.files import log_files
+from jim.reading.documents.files import log_files, missing
 from jim.reading.view import View, look
 from jim.work.program import is_on_path, is_regular, require_own
 
@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     for end in ends:
         if arguments.each is not None:
             print(_whose(end, arguments.each.split()), file=sys.stderr)
+        warn(_lost(view, end))
         _print(view, end)
     return next((each for each in map(_code, ends) if each), code)
 
@@ -156,6 +157,12 @@ def _whose(attempt: Attempt, words: Sequence[str]) -> str:
     """Say whose output follows, and how its program has ended."""
     ended = f"{attempt.verdict}: {attempt.reason}" if attempt.reason else attempt.verdict
     return plain(f"{attempt.grid}.{attempt.n} ({words[attempt.n]}) {ended}")
+
+
+def _lost(view: View, attempt: Attempt) -> Iterator[str]:
+    """Tell that nobody finds what a program that has ended has printed: it is not as if it had printed nothing."""
+    if attempt.record and not any(map(os.path.lexists, log_files(view, attempt).values())):
+        yield f"what {attempt.grid}.{attempt.n} has printed is not there: {missing(view, attempt.grid)}"
 
 
 def _print(view: View, attempt: Attempt) -> None:

@@ -15,6 +15,7 @@ from jim.cli.text import columns, plain, say, say_json
 from jim.errors import Away, Busy
 from jim.model import State, Step
 from jim.reading.job.phases import Phase, phases
+from jim.reading.job.queue_words import waits_in_vain
 from jim.reading.quantities import how_many
 from jim.reading.view import add_json, look
 from jim.site.lock import FRESH_SECONDS
@@ -67,6 +68,7 @@ class Sight(NamedTuple):
     progress: str
     phases: list[Phase]
     keeper: bool
+    in_vain: str = ""  # why local jobs wait for ever
 
     @property
     def finished(self) -> bool:
@@ -82,8 +84,8 @@ class Sight(NamedTuple):
         """Return how far it is in words."""
         if self.finished:  # the reason stands in the result
             return f"{self.record['id']} finished ({self.progress})"
-        reason = f"; {plain(self.record['reason'])}" if self.record["reason"] else ""
-        return f"{self.record['id']} {self.progress}{reason}"
+        reasons = "".join(f"; {plain(each)}" for each in (self.record["reason"], self.in_vain) if each)
+        return f"{self.record['id']} {self.progress}{reasons}"
 
 
 class Screen(Protocol):
@@ -131,7 +133,8 @@ def _sight(number: int) -> Sight:
     view = look()
     try:
         job = view.grid_job(number)
-        return Sight(view.record(job), job.size, view.progress(job), phases(view, job), view.heart().beats)
+        record, in_vain = view.record(job), next(waits_in_vain(view, job), "")
+        return Sight(record, job.size, view.progress(job), phases(view, job), view.heart().beats, in_vain)
     finally:
         view.store.close()
 

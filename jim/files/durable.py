@@ -1,4 +1,4 @@
-"""Makes durable what others have written on this machine, where its file system is one of this kernel's own."""
+"""Tells on which file system a directory is, and makes durable what others have written on one of this kernel's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import errno
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -26,6 +27,32 @@ LOCAL = {
 }
 GONE = FileNotFoundError, NotADirectoryError
 LONGEST_STATFS = 256  # bytes, more than the structure has on any machine
+UNKNOWN = "an unknown file system"  # as in a chroot, whose disk is no mount there
+# The first letters of the types of network file systems.
+NETWORK = (
+    *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
+    *("panfs", "pvfs2", "orangefs", "wekafs"),
+)
+
+
+def file_system_of(path: Path, mounts: str | None = None) -> str:
+    """Return the type of the file system that holds a directory."""
+    if mounts is None:
+        mounts = Path("/proc/self/mounts").read_text()
+    best, kind = "", UNKNOWN
+    place = str(path.resolve())
+    for line in mounts.splitlines():
+        _, where, type_, *_ = line.split(" ")
+        if "\\" in where:
+            where = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), where)
+        if (place == where or place.startswith(where.rstrip("/") + "/")) and len(where) >= len(best):
+            best, kind = where, type_
+    return kind
+
+
+def is_network(kind: str) -> bool:
+    """Tell whether a file system of this type is a network file system."""
+    return kind.startswith(NETWORK)
 
 
 def sync_local(directories: Iterable[Path]) -> None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jim.durable import file_system_of, is_network
 from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
@@ -27,12 +28,6 @@ MANAGED_STATE = Path("/var/lib/jim")
 # The environment variables that JIM reads; a gatekeeper passes neither of them.
 STATE_VARIABLE = whose.STATE_VARIABLE
 SITE_VARIABLE = "JIM_SITE"
-UNKNOWN = "an unknown file system"  # as in a chroot, whose disk is no mount there
-# The first letters of the types of network file systems.
-NETWORK = (
-    *("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "afs", "glusterfs", "9p", "fuse."),
-    *("panfs", "pvfs2", "orangefs", "wekafs"),
-)
 
 
 class Site(NamedTuple):
@@ -289,26 +284,6 @@ def own_state() -> Path:
     return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / OWN
 
 
-def file_system_of(path: Path, mounts: str | None = None) -> str:
-    """Return the type of the file system that holds a directory."""
-    if mounts is None:
-        mounts = Path("/proc/self/mounts").read_text()
-    best, kind = "", UNKNOWN
-    place = str(path.resolve())
-    for line in mounts.splitlines():
-        _, where, type_, *_ = line.split(" ")
-        if "\\" in where:
-            where = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), where)
-        if (place == where or place.startswith(where.rstrip("/") + "/")) and len(where) >= len(best):
-            best, kind = where, type_
-    return kind
-
-
-def is_network(kind: str) -> bool:
-    """Tell whether a file system of this type is a network file system."""
-    return kind.startswith(NETWORK)
-
-
 def refuse_network(state: Path, mounts: str | None = None) -> None:
     """Refuse a state directory on a network file system."""
     kind = file_system_of(state, mounts)
@@ -320,6 +295,15 @@ def refuse_network(state: Path, mounts: str | None = None) -> None:
         )
 
 
+def _remedy_of_work(site: Site) -> str:
+    """Say who can give an account a part of the work directory, or a work directory of its own."""
+    if not site.site.work or site.managed:
+        return remedy(site)
+    if site.file != MANAGED_FILE:
+        return f"correct [site] work in {site.file}"
+    return f"{MANAGED_FILE} names it, as {site.state} has no site file: `jim site init` makes one there"
+
+
 def make_state(site: Site, mounts: str | None = None) -> None:
     """Make the state directory and its contents; refuse a place on which JIM cannot keep its promise."""
     whose.require_own(site.state)
@@ -329,9 +313,12 @@ def make_state(site: Site, mounts: str | None = None) -> None:
     try:
         for place in (site.state, site.state / "inbox", site.state / "keys", site.state / "answers"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadSite(f"cannot make the state directory: {error}; {remedy(site)}") from error
+    try:
         for place in (site.work, site.work / "spool", site.work / "rejected"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise BadSite(f"cannot make the state directory: {error}; {remedy(site)}") from error
+        raise BadSite(f"cannot make the work directory: {error}; {_remedy_of_work(site)}") from error
     if site.state.stat().st_mode & 0o077:
         site.state.chmod(0o700)

@@ -64,6 +64,13 @@ ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 PASSED, FAILED = "passed", "failed"  # what the journal of a task that runs says of a test
 OLDER = "the status DB is older than its requests"
 NOTHING_FAILED = "{name}: no piece has failed"
+# Verbs that change nothing of a task in these states, as it is already so, or ended meanwhile.
+SO_ALREADY: Mapping[str, Set[TaskState]] = {
+    TaskVerb.START: {TaskState.RUNNING, TaskState.FINISHED},
+    TaskVerb.PAUSE: {TaskState.PAUSED, *ENDED, *OVER},
+    TaskVerb.RESUME: {TaskState.RUNNING, TaskState.FINISHED},
+    TaskVerb.CANCEL: {*OVER},
+}
 
 
 class Pool(NamedTuple):
@@ -266,7 +273,8 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
         TaskVerb.PAUSE: (TaskState.RUNNING, TaskState.PAUSED),
         TaskVerb.RESUME: (TaskState.PAUSED, *((TaskState.RUNNING,) if pool.another_store else ())),
     }
-    if verb in needed and state not in needed[TaskVerb(verb)]:
+    as_it_is = verb == TaskVerb.PAUSE and state is TaskState.PAUSED and not _pauses_more(task, content, pool)
+    if as_it_is or (verb in needed and state not in needed[TaskVerb(verb)]):
         return f"{name} is {state.value}"
     tested = task.tested == task.spec.to_test or content.get("untested") or pool.proves_itself
     if verb == TaskVerb.START and not tested:
@@ -276,9 +284,17 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
 
 
+def _pauses_more(task: Task, content: Mapping[str, Any], pool: Pool) -> bool:
+    """Tell whether a pause does something to what a paused task has on the way."""
+    suspends = content.get("suspend") and not task.throttle.get("suspend")
+    return bool(suspends or (content.get("kill") and pool.sent))
+
+
 def changes_nothing(task: Task, verb: str, why: str) -> bool:
     """Tell whether a verb is refused only because there is nothing to do: whoever asks again and again is content."""
-    return verb == TaskVerb.RETRY and why == NOTHING_FAILED.format(name=task.name)
+    if verb in SO_ALREADY and task.reason != OLDER:
+        return task.state in SO_ALREADY[TaskVerb(verb)]
+    return why == NOTHING_FAILED.format(name=task.name) or (verb == TaskVerb.CLOSE and why.startswith(_closed(task)))
 
 
 def hangs_on(task: Task, verb: str, content: Mapping[str, Any], wished: Set[str]) -> bool:
@@ -295,13 +311,17 @@ def _against_file(task: Task, verb: str, content: Mapping[str, Any]) -> str:
     return next(_brought(task, content.get("items", ())), "") if verb == TaskVerb.ADD else ""
 
 
+def _closed(task: Task) -> str:
+    return f"{task.name} is closed since "
+
+
 def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
     """Return why nothing changes in the pool of a task."""
     if forbidden := _against_file(task, verb, content):
         return forbidden
     if "group" in content and content["group"] not in pool.groups:
         return f"{task.name} has no group {content['group']!r}"
-    closed = f"{task.name} is closed since {pool.closed[:16].replace('T', ' ')} UTC"
+    closed = f"{_closed(task)}{pool.closed[:16].replace('T', ' ')} UTC"
     if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
         return f"{closed}; 'jim task add --reopen' opens it again"
     return closed if verb == TaskVerb.CLOSE and pool.closed else ""

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -228,3 +229,16 @@ def test_a_caller_that_ignores_or_blocks_signals_makes_no_command_seem_to_end_we
         env={"PYTHONPATH": room.HOME, "PATH": "/usr/bin:/bin", "JIM_STATE": str(tmp_path)},
     )
     assert done.stdout == "3 []\n", done.stderr
+
+
+def test_a_signal_right_after_the_start_ends_the_command(monkeypatch):
+    """A closed window ended `jim debug` before it had said what is to be done then, and the payload ran on."""
+
+    class Signalled(subprocess.Popen):
+        def __init__(self, *args, **more):
+            super().__init__(*args, **more)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(room.subprocess, "Popen", Signalled)
+    assert room.attend(["/bin/sleep", "100"], env={}, alone=True) == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

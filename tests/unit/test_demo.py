@@ -34,6 +34,15 @@ def demo(tmp_path: Path) -> Path:
     return tmp_path / "shell/jim-demo"
 
 
+def test_a_site_of_this_machine_does_not_matter_and_a_refusal_is_told(demo: Path) -> None:
+    """Where a site had a work directory for its accounts, the demo ended without a word."""
+    (demo.parent / "jim").write_text("#!/bin/sh\n[ -e $JIM_STATE/site.toml ] && echo refused >&2; exit 3\n")
+    environment = {name: value for name, value in os.environ.items() if name != "JIM_STATE"}
+    for _ in range(2):
+        done = subprocess.run([demo], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (3, "refused")
+
+
 def test_without_a_terminal_it_prints_the_command_and_ends(demo: Path) -> None:
     done = subprocess.run(
         [demo], cwd=demo.parents[1], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=True

@@ -45,7 +45,7 @@ HELP = {
     TaskVerb.CANCEL: "end a task with all that is on the way",
     TaskVerb.REMOVE: "forget a task that has ended",
 }
-SEVERAL = (TaskVerb.START, TaskVerb.TEST)  # verbs that take several tasks
+SEVERAL = (TaskVerb.START, TaskVerb.TEST, TaskVerb.RETRY, TaskVerb.CANCEL, TaskVerb.REMOVE)  # take several tasks
 UNDER_WAY = (TaskState.TESTING, TaskState.RUNNING, TaskState.PAUSED)
 # Verbs that take --all, and the states of the tasks that it stands for.
 OF_ALL = {
@@ -128,15 +128,22 @@ def _run(arguments: argparse.Namespace) -> int:
     left = {} if dry else _left(view, verb, wanted)
     if arguments.json:
         say_json(records)
-    elif verb is TaskVerb.RECOVER:
+    elif verb is TaskVerb.RECOVER and wanted:
         recovery.say_recovery(records[0])
-    _say(records if not (dry or arguments.json) else ())
+    _say(records if not ((dry and wanted) or arguments.json) else ())
     if verb is TaskVerb.TEST and arguments.watch and not arguments.json:
         return max(watch_test(each.task, before[each.task.name], arguments.seconds) for each in wanted)
     if getattr(arguments, "wait", False):
-        return _waited(view, verb, left, quiet=arguments.json)
-    nothing = verb is TaskVerb.RETRY and not any(each.get("pieces", "left" not in each) for each in records)
-    return NOTHING_CHANGED if nothing else 0
+        code = _waited(view, verb, left, quiet=arguments.json)
+        return NOTHING_CHANGED if any(each.left for each in found) else code
+    # What --all leaves as it is, nobody has asked for by its name.
+    in_vain = not getattr(arguments, "all", False) and any(_is_in_vain(verb, each) for each in records)
+    return NOTHING_CHANGED if in_vain else 0
+
+
+def _is_in_vain(verb: TaskVerb, record: Mapping[str, Any]) -> bool:
+    """Tell whether a wish changes nothing, as the store is now."""
+    return "left" in record or (verb is TaskVerb.RETRY and not record.get("pieces", True))
 
 
 def _left(view: View, verb: TaskVerb, wanted: Iterable[Wanted]) -> dict[str, tuple[Path, int]]:
@@ -184,7 +191,7 @@ def _say(records: Iterable[dict[str, Any]]) -> None:
 
 def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: Wished) -> list[Wanted]:
     """Return the tasks that a verb is for: those that are named, or with --all those that it fits."""
-    names = [each for each in arguments.names if "=" not in each]
+    names = list(dict.fromkeys(each for each in arguments.names if "=" not in each))
     if verb in OF_ALL and arguments.all == bool(names):
         raise BadRequest(f"{verb} takes either names of tasks, or --all (see `jim task {verb} --help`)")
     if names:

@@ -15,7 +15,7 @@ from jim.reading import before
 from jim.reading.quantities import span
 from jim.reading.tasks import task as reading
 from jim.reading.tasks.tests import test_facts
-from jim.reading.tasks.waits import waits
+from jim.reading.tasks.waits import next_step, waits
 from jim.reading.view import View, add_json, look
 from jim.site.lock import FRESH_SECONDS
 from jim.statusdb.task_rows import PieceState, Task, TaskState
@@ -26,6 +26,8 @@ LOOK_SECONDS = 0.5
 FOR_EVER = float("inf")
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 AWAITED = (TaskState.RUNNING, TaskState.TESTING, TaskState.CANCELLING)  # a keeper has to go on with these
+
+FOR_PEOPLE = (TaskState.CONFIGURED, TaskState.READY, TaskState.PAUSED)  # nothing goes on before somebody says so
 
 
 def add_verbs(verbs: Any) -> None:
@@ -85,6 +87,8 @@ def line_of(view: View, task: Task) -> str:
         more = _waits_for(task)
     if task.state is TaskState.TESTING:
         more = plain([each.what for each in waits(view, task)][-1])
+    if task.state in FOR_PEOPLE:
+        more = "; ".join(filter(None, (more, next_step(task))))
     return f"{seen.name} {state}{reason}{f': {more}' if more else ''}"
 
 

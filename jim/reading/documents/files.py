@@ -64,6 +64,11 @@ def log_files(view: View, attempt: Attempt) -> dict[str, Path]:
     return {"stdout": place / "stdout", "stderr": place / "stderr", "log": directory / f"log.{attempt.idx}"}
 
 
+def missing(view: View, grid: int) -> str:
+    """Say why files of a grid job may not be there: nobody has written down where the work directory was before."""
+    return f"{view.directory(grid)} was removed, is not mounted, or `site.work` was another directory when {grid} ran"
+
+
 def open_below(place: Path, path: Path) -> Found:
     """Open a file below a directory; refuse any link in its path."""
     at = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from jim.jobs import GridJob, LocalJob
-from jim.model import State, Step
-from jim.reading.quantities import span
+from jim.model import Kind, State, Step
+from jim.reading.quantities import how_many, span
 from jim.reading.view import View
 from jim.statusdb.list_filters import QueueWords
 
@@ -36,6 +36,14 @@ def summary(view: View, job: GridJob) -> Iterator[str]:
     for state in (State.SUBMITTED, State.HELD):
         if said := words(view, job, state):
             yield f"{said} ({state.value})" if state is State.HELD else said
+
+
+def waits_in_vain(view: View, job: GridJob) -> Iterator[str]:
+    """Tell of local jobs that can never start: whoever waits for them waits for nothing."""
+    if view.store.counts(job.id).get(State.SUBMITTED):
+        reasons, _ = view.store.seen.reasons(job.id, (State.SUBMITTED,), MOST)
+        vain = (each for each in reasons if each.reason.kind is Kind.NEVER_STARTS)
+        yield from (f"{how_many(each.times, 'local job')}: {each.reason}" for each in vain)
 
 
 def _of(view: View, job: GridJob) -> list[QueueWords]:

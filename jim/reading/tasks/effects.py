@@ -229,7 +229,7 @@ def effect(view: View, verb: TaskVerb, task: Task, content: Content) -> TaskEffe
 
 def offered(view: View, task: Task) -> list[TaskVerb]:
     """Return the wishes for a task that may change something, also once those that wait are fulfilled."""
-    pool, any_content = pool_of(view.store, task), {"untested": True}
+    pool, any_content = pool_of(view.store, task), {"untested": True, "kill": True, "suspend": True}
     wished: Set[str] = inbox.wished(view.site.state).get(task.name, set())
     fitting = [
         verb

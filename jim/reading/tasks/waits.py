@@ -61,6 +61,13 @@ ACCEPT = "; mount it, or say `jim task reopen {name}` if the directory that is t
 LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
 
 
+def next_step(task: Task) -> str:
+    """Return what happens next to a task in one of the states of `NEXT`, or who has to say so."""
+    again = task.state is TaskState.CONFIGURED and task.tests
+    words = ONLY_CANCEL if is_older(task) else AGAIN if again else NEXT[task.state]
+    return words.format(name=task.name)
+
+
 def waits(view: View, task: Task) -> Iterator[Wait]:
     """Return each thing that a task waits for."""
     heart = view.heart()
@@ -69,10 +76,7 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
     if task.state in NEXT:
         words = f"task {task.name} is {task.state.value}{f', {task.outcome}' if task.outcome else ''}"
         why = f": {task.reason}" if task.reason else ""
-        next_ = AGAIN if task.state is TaskState.CONFIGURED and task.tests else NEXT[task.state]
-        if is_older(task):
-            next_ = ONLY_CANCEL
-        yield Wait(words + why, next_.format(name=task.name), STORED, task.updated)
+        yield Wait(words + why, next_step(task), STORED, task.updated)
     if task.state in (TaskState.TESTING, TaskState.RUNNING):
         yield from without_room(view)
     if is_tried(task):

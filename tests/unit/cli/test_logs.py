@@ -84,6 +84,9 @@ def test_logs_of_an_attempt(home):
     assert document["files"][0] == {"path": f"{home.site.work}/1/s1/run.1/stdout", "bytes": None}
 
 
+AWAY = "was removed, is not mounted, or `site.work` was another directory when 1 ran"
+
+
 def test_logs_of_what_did_not_start(home):
     home.add()
     home.send(0, 1, state="confirmed", batch_id="4711")
@@ -93,7 +96,7 @@ def test_logs_of_what_did_not_start(home):
     home.store.set_attempt(1, 1, 1, host="node7", started="2026-01-31T11:00:00.000Z")
     assert home.run("logs", "1.0")[::2] == (
         1,
-        "jim: the logs of 1.0 no longer exist: their directory was removed\n",
+        f"jim: the logs of 1.0 are not there: {home.site.work}/1 {AWAY}\n",
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from jim import run_grid_job
 from jim.cli import run
 from jim.errors import BadRequest, Unheard
+from jim.model import State
 from jim.work import program
 
 
@@ -63,6 +64,24 @@ def test_output_that_cannot_be_read_is_told_and_the_rest_is_printed(tmp_path, mo
     run._print(None, None)
     out, err = capfdbinary.readouterr()
     assert (out, err.startswith(b"jim: "), err.endswith(b"\nall is well")) == (b"", True, True)
+
+
+def test_output_that_is_not_where_the_site_file_says_is_no_empty_output(home, script, monkeypatch):
+    home.add(size=1)
+    home.send(0, state="confirmed", batch_id="4711")
+    home.store.set_attempt(
+        1, 1, 1, host="n", started="2026-01-31T11:00:00.000Z", verdict="completed", record="code 0\n"
+    )
+    home.move(0, State.COMPLETED)
+    home.finish()
+    monkeypatch.setattr(run_grid_job, "submit", lambda *_, **__: 1)
+    code, out, err = home.run("run", "./ok.sh")
+    assert (code, out) == (0, "")
+    assert f"jim: warning: what 1.0 has printed is not there: {home.site.work}/1 was removed, is not mounted, or" in err
+    log = home.site.work / "1/s1/run.1/stdout"
+    log.parent.mkdir(parents=True)
+    log.touch()
+    assert "warning" not in home.run("run", "./ok.sh")[2]
 
 
 PROGRAM = {"job_type": "executable", "arguments": []}

@@ -3,7 +3,8 @@
 import re
 
 from jim.cli import watch
-from jim.model import State, Witness
+from jim.evidence.reasons import reason
+from jim.model import Kind, State, Witness
 from tests.support.cli_home import EVIL, EVIL_SHOWN, PHASE, RECORD_NAMES
 
 # watch
@@ -45,6 +46,23 @@ def test_watch_prints_a_line_for_each_change(home):
         "tar          /w/1.tar (10 bytes, outputs of 1 of 2 local jobs)\n"
     )
     assert home.woken == []
+
+
+def test_watch_says_that_a_local_job_can_never_start(home):
+    """Else whoever calls `jim run` waits for an hour without a word."""
+    home.beat()
+    home.add(size=2)
+    home.send(0, 1, state="confirmed", batch_id="4711")
+    vain = reason(Kind.NEVER_STARTS, told="PartitionTimeLimit")
+    pause = steps(
+        home,
+        lambda: home.move(1, State.SUBMITTED, Witness.QUEUE, vain),
+        lambda: home.finish("killed", "cancelled"),
+    )
+    watch.follow(1, pause=pause)
+    lines = home.capsys.readouterr().out.splitlines()
+    assert "1 local job: can never start as it was asked for: PartitionTimeLimit" in lines[1]
+    assert lines[-1] == "1 killed: cancelled"
 
 
 def test_watch_of_what_completed(home):

@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from jim.durable import file_system_of
 
 from jim.errors import BadSite
 from jim.site import file as site_file
-from jim.site.file import Site, file_system_of, load, make_state, own_state
+from jim.site.file import Site, load, make_state, own_state
 
 MOUNTS = """\
 /dev/vda / ext4 rw,relatime 0 0
@@ -137,6 +138,23 @@ def test_one_that_cannot_be_made_is_told_with_what_to_do(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BadSite, match=r"cannot make the state directory.*JIM_STATE"):
         make_state(Site(state=tmp_path / "file/s"), MOUNTS)
+
+
+def test_a_work_directory_that_cannot_be_made_is_told_as_such(tmp_path, monkeypatch):
+    """A state directory of one's own obeys the site file of root; whoever reads that it cannot be made looks there."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/own").touch()
+    site_file.MANAGED_FILE.parent.mkdir(parents=True)
+    site_file.MANAGED_FILE.write_text(f'[site]\nwork = "{tmp_path}/shared"\n')
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "own"))
+    words = (
+        r"work directory: .*shared/own'; .*site\.toml names it, as .*/own has no site file: `jim site init` makes one"
+    )
+    with pytest.raises(BadSite, match=words):
+        make_state(load(), MOUNTS)
+    (tmp_path / "own/site.toml").write_text(f'[site]\nwork = "{tmp_path}/shared"\n')
+    with pytest.raises(BadSite, match=r"work directory: .*; correct \[site\] work in .*/own/site\.toml"):
+        make_state(load(), MOUNTS)
 
 
 def test_an_account_without_a_home_is_told_what_root_can_do(tmp_path, monkeypatch):

@@ -427,7 +427,8 @@ def test_the_grid_jobs_of_a_task_push_no_other_out_of_the_list(ground, jim, caps
 def test_a_recovery_is_shown_before_it_is_asked_for(ground, jim):
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
-    assert jim("recover", "mc") == (2, "jim: mc: no piece has failed\n")
+    for words in ((), ("--dry-run",)):
+        assert jim("recover", "mc", *words) == (3, "mc: left as it is: no piece has failed\n")
     ground.until(lambda: len(ground.batch.tasks) == 4)
     ground.begin()
     ground.batch.finish("1", 1, code=3)
@@ -814,10 +815,12 @@ def test_what_waits_in_the_inbox_makes_a_verb_possible(ground, jim, capsys):
 
 def test_a_resume_right_after_a_pause_is_not_lost(ground, jim, capsys):
     ground.start(TEXT, "mc")
-    assert say_at_once(capsys, "resume", "mc") == (2, "jim: mc is running\n")
+    assert say_at_once(capsys, "resume", "mc") == (3, "mc: left as it is: mc is running\n")
     assert say_at_once(capsys, "resume", "--all") == (0, "no task fits; resume changes nothing\n")
     assert say_at_once(capsys, "throttle", "mc", "at_once=5")[0] == 0
-    assert say_at_once(capsys, "resume", "mc") == (2, "jim: mc is running\n"), "only a pause makes a resume possible"
+    assert say_at_once(capsys, "resume", "mc") == (3, "mc: left as it is: mc is running\n"), (
+        "only a pause makes a resume possible"
+    )
     assert say_at_once(capsys, "pause", "mc")[1].startswith("mc: pauses; ")
     assert say_at_once(capsys, "resume", "--all") == (0, f"mc: {AFTER}\n")
     assert json.loads(say_at_once(capsys, "resume", "mc", "--json")[1]) == [
@@ -832,7 +835,7 @@ def test_what_waits_in_the_inbox_makes_a_verb_possible_for_a_pool(ground, jim, c
     source = f'source = [ {{ list = "{a_list(tmp_path, "a")}" }} ]\nsplit = {{ splitter = "FileBased" }}'
     ground.start(f'[[task]]\nname = "mc"\n{SH}\n{source}\n', "mc")
     ground.go(5, 1.0)
-    assert say_at_once(capsys, "close", "mc")[0] == 2
+    assert say_at_once(capsys, "close", "mc")[0] == 3
     assert say_at_once(capsys, "reopen", "mc")[0] == 0
     assert say_at_once(capsys, "add", "mc", "b") == (0, f"mc: {AFTER}\n")
     assert say_at_once(capsys, "close", "mc") == (0, f"mc: {AFTER}\n")
@@ -844,7 +847,7 @@ def test_what_a_file_says_is_refused_also_while_wishes_wait(ground, jim, capsys)
     ground.start(TEXT, "mc")
     assert say_at_once(capsys, "pause", "mc")[0] == 0
     assert say_at_once(capsys, "reopen", "mc")[0] == 2, "it makes events"
-    assert say_at_once(capsys, "start", "mc") == (2, "jim: mc is running\n")
+    assert say_at_once(capsys, "start", "mc") == (3, "mc: left as it is: mc is running\n")
     assert say_at_once(capsys, "retry", "mc") == (3, "mc: left as it is: no piece has failed\n")
 
 
@@ -896,3 +899,63 @@ def test_what_comes_next_for_very_many_tasks_is_one_short_line(ground, jim, tmp_
     one = f'{SH}\nsource = [ {{ list = "{a_list(tmp_path, "1")}" }} ]\n'
     told = jim("create", ground.write("".join(f'[[task]]\nname = "t{n}"\n{one}' for n in range(11))))[1].splitlines()
     assert told[-1] == "configured: 11 tasks; `jim task test t0` tries the first one out, `jim task status` lists all"
+
+
+def test_what_is_so_already_is_told_and_exits_3(ground, jim):
+    text = "\n".join(TEXT.replace('"mc"', f'"{name}"') for name in ("a", "b"))
+    jim("create", ground.write(text))
+    jim("start", "a", "b", "--untested")
+    ground.until(lambda: len(ground.batch.tasks) == 8)
+    assert jim("start", "a") == (3, "a: left as it is: a is running\n")
+    assert jim("resume", "a") == (3, "a: left as it is: a is running\n")
+    assert jim("pause", "a")[0] == 0
+    assert jim("pause", "a") == (3, "a: left as it is: a is paused\n")
+    assert jim("pause", "a", "--suspend")[0] == 0, "what is on the way goes on no more"
+    assert jim("pause", "a", "--suspend")[0] == 3
+    code, told = jim("pause", "a", "b")
+    assert (code, [line[:23] for line in told.splitlines()]) == (
+        3,
+        ["a: left as it is: a is ", "b: pauses; 4 pieces on "],
+    )
+    assert ground.task("b").state is TaskState.PAUSED
+    assert jim("pause", "a", "--kill")[0] == 0
+    ground.until(lambda: not ground.counts("pieces", "a").get("sent"))
+    assert jim("pause", "a", "--kill")[0] == 3
+
+
+def test_a_pause_after_a_resume_that_still_waits_is_no_mistake(ground, jim):
+    jim("create", ground.write(TEXT))
+    jim("start", "mc", "--untested")
+    ground.until(lambda: ground.batch.tasks)
+    jim("pause", "mc")
+    assert cli.main(["task", "resume", "mc"]) == 0
+    assert cli.main(["task", "pause", "mc"]) == 0
+    ground.go(2)
+    assert ground.task("mc").state is TaskState.PAUSED
+    assert [each.what for each in ground.store.tasks.journal(ground.task("mc").id)][-1] == "paused"
+
+
+def test_several_tasks_are_cancelled_tried_again_and_removed(ground, jim):
+    text = "\n".join(TEXT.replace('"mc"', f'"{name}"') for name in ("a", "b"))
+    jim("create", ground.write(text))
+    assert jim("retry", "a", "b")[0] == 3
+    code, told = jim("cancel", "a", "b")
+    assert (code, [line[:22] for line in told.splitlines()]) == (
+        0,
+        ["a: is cancelled, with ", "b: is cancelled, with "],
+    )
+    ground.until(lambda: ground.task("b").state is TaskState.CANCELLED, seconds=10.0)
+    assert jim("cancel", "a") == (3, "a: left as it is: a is cancelled\n")
+    assert jim("pause", "a")[0] == 3
+    assert jim("resume", "a")[0] == 2, "nothing lets it go on"
+    assert jim("remove", "a", "none")[0] == 4
+    assert jim("remove", "a", "b")[0] == 0
+    assert not ground.store.tasks.all()
+
+
+def test_a_close_of_what_is_closed_exits_3(ground, jim, tmp_path):
+    jim("create", ground.write(f'[[task]]\nname = "f"\n{SH}\nsource = [ {{ list = "{a_list(tmp_path, "x")}" }} ]\n'))
+    jim("start", "f", "--untested")
+    ground.until(lambda: ground.counts("items", "f"))
+    code, told = jim("close", "f")
+    assert (code, told[:33]) == (3, "f: left as it is: f is closed sin")

@@ -49,6 +49,23 @@ def test_a_task_is_followed_to_its_end(ground, jim, passing):
     assert json.loads(jim("watch", "mc", "--json")[1])["outcome"] == "completed"
 
 
+def test_a_watch_of_what_has_not_begun_says_how_it_begins(ground, jim, monkeypatch):
+    steps = iter([("start", "mc", "--untested"), ("pause", "mc"), ("cancel", "mc")])
+
+    def pause(_seconds):
+        if not watching.inbox.is_wished(ground.site.state, "mc"):
+            cli.main(["task", *next(steps, ("status",))])
+        ground.go(2, 1.0)
+
+    jim("create", ground.write(TEXT))
+    monkeypatch.setattr(watching, "sleep", pause)
+    lines = jim("watch", "mc")[1].splitlines()
+    begins = "`jim task test mc` tries it out; `jim task start --untested mc` begins without"
+    assert lines[0] == f"mc configured: {begins}"
+    assert [line for line in lines if line.startswith("mc paused") and line.endswith("`jim task resume mc` goes on")]
+    assert lines[-1] == "mc cancelled"
+
+
 def test_what_was_asked_for_just_before_is_waited_for(ground, jim, passing, capsys):
     jim("create", ground.write(TEXT))
     jim("start", "mc", "--untested")
