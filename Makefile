@@ -60,7 +60,7 @@ docs:  ## the documents as a site, in build/docs/html (with Sphinx of Debian 12;
 	@$(DOCS_PYTHON) -P -s -B -c 'import furo, myst_parser, sphinx, tenacity' 2>/dev/null || { \
 	echo "$(DOCS_PYTHON) has no Sphinx: as root, apt-get install python3-sphinx python3-myst-parser furo python3-tenacity" >&2; exit 3; }
 	@rm -rf $(DOCS)
-	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} PYTHONHASHSEED=0 LC_ALL=C.UTF-8 \
+	@umask 022; SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} PYTHONHASHSEED=0 LC_ALL=C.UTF-8 \
 	$(DOCS_PYTHON) -P -s -B -m sphinx -q -n -W --keep-going -b html -c packaging/docs_site -d $(DOCS)/doctrees . $(DOCS)/html
 	@rm -rf $(DOCS)/html/.buildinfo $(DOCS)/doctrees
 	@echo "$(DOCS)/html/index.html"

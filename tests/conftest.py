@@ -45,6 +45,7 @@ COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # 
 MORE = (
     *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/"),
     *("tests/unit/test_install.py", "tests/unit/test_distributions.py", "tests/unit/test_described.py"),
+    "tests/unit/test_docs_site.py",
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
     *(

@@ -151,7 +151,7 @@ def _splitter(one: Mapping[str, Any]) -> Page:
     name = one["name"]
     named = re.compile(rf"(^|\W){re.escape(name)}(\W|$)")
     rows = (
-        (code(each["name"]), code(_value(each["default"])), plain(each["kind"]), plain(each["help"]))
+        (code(each["name"]), plain(each["help"]), plain(each["kind"]), code(_value(each["default"])))
         for each in one["parameters"]
     )
     return page(
@@ -160,7 +160,7 @@ def _splitter(one: Mapping[str, Any]) -> Page:
         f"Splits {one['splits']}: {plain(one['rule'])}.\n",
         f"{plain(one['more'])}\n" if one["more"] else "",
         f"![How {name} splits]({UP}docs/images/splitting/{name}.svg)\n",
-        f"## Parameters\n\n{table(('parameter', 'default', 'what it may be', 'meaning'), rows)}",
+        f"## Parameters\n\n{table(('parameter', 'meaning', 'what it may be', 'default'), rows)}",
         places(named.search, UP),
         above=("Splitters", "../splitters.md"),
     )

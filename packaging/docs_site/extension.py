@@ -58,6 +58,16 @@ def written(place: Path) -> Iterator[Page]:
             yield each
 
 
+class Places(SphinxTransform):
+    """Gives a page that is made the place below the source that its name says, where Sphinx wants all pages."""
+
+    default_priority = 5  # before the first transform asks
+
+    def apply(self, **_: Any) -> None:
+        """Set it."""
+        self.document["source"] = str(Path(self.env.srcdir, f"{self.env.docname}.md"))
+
+
 class SourceLinks(SphinxTransform):
     """Lets links to source files and folders lead to their pages."""
 
@@ -169,6 +179,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", _fit_phones)
     app.connect("html-page-context", _share_sidebars, priority=100)  # before the theme asks for it
     app.connect("build-finished", _put_front_page)
+    app.add_transform(Places)
     app.add_transform(SourceLinks)
     app.add_post_transform(GlossaryWords)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

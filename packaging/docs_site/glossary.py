@@ -49,18 +49,22 @@ class Glossary:
     def uses(self, text: str, *, slanted: bool = False) -> Iterator[Use]:
         """Yield each use in a text, everyday words only where the text is slanted."""
         for found in self._forms.finditer(text):
-            entry = self.entry_of(found[0])
-            if entry and (slanted or not EVERYDAY & set(entry.forms)):
-                yield Use(*found.span(), entry)
+            form = self._form_of(found[0])
+            if form and (slanted or form not in EVERYDAY):
+                yield Use(*found.span(), self._by_form[form])
 
     def entry_of(self, words: str) -> Entry | None:
-        """Find the entry of a form, which may be a plural, or begin a sentence."""
+        """Find the entry of one of its forms."""
+        return self._by_form.get(words)
+
+    def _form_of(self, words: str) -> str:
+        """Return the form in the glossary of what may be a plural, or begin a sentence."""
         form = " ".join(words.split())
         for each in (form, form[:1].lower() + form[1:]):
             for one in (each, each.removesuffix("s"), each.removesuffix("es"), f"{each.removesuffix('ies')}y"):
                 if one in self._by_form:
-                    return self._by_form[one]
-        return None
+                    return one
+        return ""
 
 
 def entry_of(words: str, meaning: str) -> Entry:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ELSEWHERE = re.compile(r"@import url\(/[^)]*\);\n?")
 DARK = re.compile(r'body\[data-theme="dark"\] \{(.*?)\}', re.DOTALL)
