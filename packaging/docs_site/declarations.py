@@ -68,10 +68,10 @@ def _setting(section: str, name: str, declared: Declared) -> Page:
                 ("kind", NAMES[HELD[declared.kind][-1] if declared.kind != int | None else int]),
                 ("default", code(usual)),
                 ("range", least),
-                ("pattern", code(rule.words)),
                 ("or", code('"none"') if rule.may_be_none else ""),
             ]
         ),
+        f"It must match this pattern:\n\n{block(rule.words)}" if rule.words else "",
         f"In the site file:\n\n{block(f'[{section}]{chr(10)}{name} = {usual}', 'toml')}"
         if declared.default is not None
         else "",

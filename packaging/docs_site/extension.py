@@ -1,4 +1,4 @@
-"""What Sphinx does beside: pages from the code, the sidebar, links to source files, and the glossary's words."""
+"""What Sphinx does beside: pages from the code, the sidebar, and pages that fit a phone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from sphinx.addnodes import download_reference, pending_xref
 from sphinx.application import Sphinx
 from sphinx.project import Project
 from sphinx.transforms import SphinxTransform
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from docs_site import commands, declarations, glossary, sidebar, sources
+from docs_site import commands, declarations, sidebar, sources
+from docs_site.links import CodeNames, GlossaryWords, SourceLinks
 from docs_site.markdown_text import ROOT, Page
 
-NO_WORDS_IN = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.thead, nodes.image, nodes.raw)
 CODE = re.compile(r'(?<=<span class="pre">)[^<]{8,}(?=</span>)')
 BREAK_BEHIND = re.compile(r"(?<=\w)[._/=,:-]+(?=\w)|[a-z](?=[A-Z][a-z])")
 PICTURE = re.compile(r'(<img [^>]*src="([^"]+)"[^>]*/>)')
@@ -68,74 +65,6 @@ class Places(SphinxTransform):
         self.document["source"] = str(Path(self.env.srcdir, f"{self.env.docname}.md"))
 
 
-class SourceLinks(SphinxTransform):
-    """Lets links to source files and folders lead to their pages."""
-
-    default_priority = 400
-
-    def apply(self, **_: Any) -> None:
-        """Turn each of them into a link to a page."""
-        names = self.env.project.docnames
-        for node in [*self.document.findall(download_reference), *self.document.findall(pending_xref)]:
-            name = sources.name_of(sources.target_of(self.env.docname, node["reftarget"]))
-            if node["reftype"] == "myst" and name in names:
-                link = pending_xref("", *node.children, refdomain="std", reftype="doc", refexplicit=True)
-                link.update_basic_atts({"ids": [], "classes": []})
-                link["refdoc"], link["reftarget"], link["refwarn"] = self.env.docname, f"/{name}", True
-                node.replace_self(link)
-
-
-class GlossaryWords(SphinxPostTransform):
-    """Links each word of the glossary at its first use on a page; in the glossary, wherever it is slanted."""
-
-    default_priority = 700  # when all other links are made
-
-    def run(self, **_: Any) -> None:
-        """Go through the page once."""
-        self.words = glossary.Glossary((ROOT / f"{glossary.PAGE}.md").read_text())
-        self.linked: set[str] = set()
-        self.is_glossary = self.env.docname == glossary.PAGE
-        if self.is_glossary:
-            self._name_rows()
-        for text in list(self.document.findall(nodes.Text)):
-            if not any(isinstance(each, NO_WORDS_IN) for each in _around(text)):
-                self._link(text)
-
-    def _name_rows(self) -> None:
-        for row in self.document.findall(nodes.row):
-            entry = self.words.entry_of(row[0].astext().split(",")[0])
-            if entry and isinstance(row.parent, nodes.tbody):
-                row["ids"].append(entry.anchor)
-
-    def _link(self, text: nodes.Text) -> None:
-        slanted = isinstance(text.parent, nodes.emphasis)
-        if self.is_glossary and not slanted:
-            return
-        parts: list[nodes.Node] = []
-        at = 0
-        for begin, end, entry in self.words.uses(str(text), slanted=slanted):
-            if entry.anchor in self.linked:
-                continue
-            if not self.is_glossary:
-                self.linked.add(entry.anchor)
-            parts += [nodes.Text(text[at:begin]), self._reference(text[begin:end], entry)]
-            at = end
-        if parts:
-            text.parent.replace(text, [*parts, nodes.Text(text[at:])])
-
-    def _reference(self, words: str, entry: glossary.Entry) -> nodes.reference:
-        page = self.app.builder.get_relative_uri(self.env.docname, glossary.PAGE)
-        link = nodes.reference("", words, internal=True, refuri=f"{page}#{entry.anchor}", classes=["word"])
-        link["reftitle"] = entry.meaning
-        return link
-
-
-def _around(node: nodes.Node) -> Iterator[nodes.Node]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
-
-
 def _take_pages(app: Sphinx) -> None:
     made = Path(app.doctreedir).parent / "pages"
     app.project = app.env.project = Pages(str(app.srcdir), app.project.source_suffix, made)
@@ -181,5 +110,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", _put_front_page)
     app.add_transform(Places)
     app.add_transform(SourceLinks)
+    app.add_post_transform(CodeNames)
     app.add_post_transform(GlossaryWords)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

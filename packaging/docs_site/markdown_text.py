@@ -15,6 +15,7 @@ HEADING = re.compile(r"(#+) (.*)")
 FENCE = re.compile(r" *(```|~~~)")
 CODE = re.compile(r"`+([^`]+)`+")
 SPECIAL = re.compile(r"([\\*_<>\[\]#|])")
+BAR, LITERAL_BAR = re.compile(r"(?<!\\)\|"), r"\\|"
 MOST_PLACES = 12
 
 
@@ -29,13 +30,13 @@ class Page:
 def plain(words: str) -> str:
     """Escape what has a meaning in Markdown; words between backticks stay code."""
     parts = re.split(r"(`[^`]*`)", words)
-    escaped = (part.replace("|", r"\|") if part[:1] == "`" else SPECIAL.sub(r"\\\1", part) for part in parts)
+    escaped = (part if part[:1] == "`" else SPECIAL.sub(r"\\\1", part) for part in parts)
     return "".join(escaped).replace("\n", " ")
 
 
 def code(words: str) -> str:
-    """Return words as code, in a table too."""
-    return f"`{words}`".replace("|", r"\|") if words else ""
+    """Return words as code."""
+    return f"`{words}`" if words else ""
 
 
 def sentence(words: str) -> str:
@@ -52,7 +53,7 @@ def block(words: str, language: str = "text") -> str:
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of cells that are Markdown already."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return "\n".join(f"| {' | '.join(BAR.sub(LITERAL_BAR, cell) for cell in line)} |" for line in lines) + "\n"
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

@@ -37,13 +37,13 @@ def pages() -> Iterator[Page]:
 
 def _file(path: str) -> Page:
     language = LANGUAGES.get((ROOT / path).suffix, "text")
-    return page(name_of(path), path, block((ROOT / path).read_text(), language), above=("JIM", _up(path)))
+    return page(name_of(path), code(path), block((ROOT / path).read_text(), language), above=("JIM", _up(path)))
 
 
 def _folder(path: str) -> Page:
     files = sorted(each.name for each in (ROOT / path).iterdir() if each.name != "__pycache__")
     listed = "".join(f"- {code(each)}\n" for each in files)
-    return page(name_of(path), path, "What lies there in the source:\n", listed, above=("JIM", _up(path)))
+    return page(name_of(path), code(path), "What lies there in the source:\n", listed, above=("JIM", _up(path)))
 
 
 def _up(path: str) -> str:

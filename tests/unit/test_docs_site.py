@@ -87,6 +87,17 @@ def test_a_word_of_the_glossary_is_linked_once_and_never_in_a_heading_or_code(si
             assert 'class="word' not in part, file
 
 
+def test_a_setting_a_splitter_and_a_verb_lead_to_their_pages_at_their_first_use(site):
+    for page, name in (
+        ("tuning", "settings/limits.attempts"),
+        ("splitting", "splitters/LumiBased"),
+        ("installing", "verbs/site"),
+    ):
+        assert (site / f"docs/{page}.html").read_text().count(
+            f'"name reference internal" href="../reference/{name}.'
+        ) == 1
+
+
 def test_a_page_is_found_by_its_words(site):
     index = (site / "searchindex.js").read_text()
     assert '"reference/settings/batch.wall_seconds"' in index

@@ -67,7 +67,8 @@ def test_each_word_of_the_glossary_has_an_anchor_of_its_own_and_a_meaning_withou
 
 
 def test_text_from_the_code_is_not_read_as_markdown():
-    assert markdown_text.plain("a *b* <c> [d] | `jim x|y`") == r"a \*b\* \<c\> \[d\] \| `jim x\|y`"
+    assert markdown_text.plain("a *b* <c> [d] | `jim x|y`") == r"a \*b\* \<c\> \[d\] \| `jim x|y`"
+    assert markdown_text.table(("a",), [(r"`x|y` \| z",)]).splitlines()[-1] == r"| `x\|y` \| z |"
     assert markdown_text.block("a\n```\nb").splitlines()[0] == "````text"
 
 
