@@ -16,6 +16,7 @@ root_doc = "README"
 myst_heading_anchors = 6  # as forges make them
 myst_ref_domains = ["std"]  # no link leads to a function of C++
 language = "en"
+smartquotes = False  # quotes and dashes are as they are written: some are to be typed
 
 html_theme = "furo"
 html_title = f"JIM {__version__}"

@@ -42,8 +42,8 @@ class Crawled:
     """A folder of HTML, read whole: what is wrong in it, and how much was looked at."""
 
     def __init__(self, place: Path) -> None:
-        self.place = place
-        self.sheets = {file: Sheet(file.read_text()) for file in sorted(place.rglob("*.html"))}
+        self.place = place.resolve()
+        self.sheets = {file: Sheet(file.read_text()) for file in sorted(self.place.rglob("*.html"))}
         self.followed, self.outside, self.faults = 0, set(), []
         for file, sheet in self.sheets.items():
             self.faults += [f"{self._name(file)}: two anchors {each}" for each in sorted(sheet.twice)]
@@ -51,7 +51,7 @@ class Crawled:
                 self._follow(file, link)
             for link in sorted(sheet.loads):
                 self._load(file, link)
-        for file in sorted(place.rglob("*.css")):
+        for file in sorted(self.place.rglob("*.css")):
             for found in IN_STYLE.finditer(file.read_text()):
                 self._load(file, (found[1] or found[2] or "").strip("\"'"))
 
@@ -71,7 +71,7 @@ class Crawled:
             return
         self.followed += 1
         target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-        if parts.scheme or parts.path.startswith("/") or not target.is_relative_to(self.place.resolve()):
+        if parts.scheme or parts.path.startswith("/") or not target.is_relative_to(self.place):
             self.faults.append(f"{self._name(file)}: {link} leads out of the site")
         elif not target.is_file():
             self.faults.append(f"{self._name(file)}: {link} is not there")
@@ -79,7 +79,7 @@ class Crawled:
             self.faults.append(f"{self._name(file)}: {link} has no such anchor")
 
     def _has(self, target: Path, anchor: str) -> bool:
-        return anchor in self.sheets[self.place / target.relative_to(self.place.resolve())].anchors
+        return anchor in self.sheets[target].anchors
 
     def reached(self, start: str) -> set[str]:
         """Return the pages to which clicks lead from one."""
@@ -88,7 +88,7 @@ class Crawled:
             found |= new
             links = {(self.place / name, link) for name in new for link in self.sheets[self.place / name].leads}
             targets = {(file.parent / unquote(urlsplit(link).path)).resolve() for file, link in links if _is_path(link)}
-            new = {each.relative_to(self.place.resolve()).as_posix() for each in targets if each.suffix == ".html"}
+            new = {each.relative_to(self.place).as_posix() for each in targets if each.suffix == ".html"}
             new -= found
         return found
 
