@@ -9,7 +9,7 @@ LIVE   := $(BIN)/python -m pytest -q tests/live
 # What pyproject.toml says that a part needs.
 install_for = $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python packaging/requirements.py $(1))
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tasks test more browser screenshots corpus lint types release bench bench-scale torture root figures live live-long glitch-report clean
+.PHONY: help demo demo-tasks docs test more browser screenshots corpus lint types release bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,19 @@ demo: $(VENV)/demo  ## see it work: from 1,000 events to a physics result (no ro
 
 demo-tasks: $(VENV)/demo  ## see tasks feed one another: generate, reconstruct, merge, to one mass peak (no root)
 	@shell/jim-demo-tasks
+
+# Debian's own Sphinx, which asks nobody, and with it Debian's Python. The same commit gives the same bytes: neither the
+# time, the place nor the order of sets goes into them.
+DOCS        ?= build/docs
+DOCS_PYTHON ?= /usr/bin/python3
+docs:  ## the documents as a site, in build/docs/html (with Sphinx of Debian 12; needs no network)
+	@$(DOCS_PYTHON) -P -s -B -c 'import furo, myst_parser, sphinx, tenacity' 2>/dev/null || { \
+	echo "$(DOCS_PYTHON) has no Sphinx: as root, apt-get install python3-sphinx python3-myst-parser furo python3-tenacity" >&2; exit 3; }
+	@rm -rf $(DOCS)
+	@umask 022; SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} PYTHONHASHSEED=0 LC_ALL=C.UTF-8 \
+	$(DOCS_PYTHON) -P -s -B -m sphinx -q -n -W --keep-going -b html -c packaging/docs_site -d $(DOCS)/doctrees . $(DOCS)/html
+	@rm -rf $(DOCS)/html/.buildinfo $(DOCS)/doctrees
+	@echo "$(DOCS)/html/index.html"
 
 test: $(VENV)/tests $(VENV)/demo  ## the tests that need no root and no patience
 	$(PYTEST) --part quick

@@ -113,54 +113,57 @@ class Verb(StrEnum):
 
 
 class Kind(StrEnum):
-    """The kind of a reason: policies read it. The values are stored; docs/design/keeper.md says how to add one."""
+    """The kind of a reason: policies read it. The values are stored, and the words behind them are told.
+
+    docs/design/keeper.md says how to add one.
+    """
 
     UNKNOWN = ""  # a person's words, or a reason from an older version
     # From an exit record
-    EXIT = "exit"
+    EXIT = "exit"  # the payload ended with an exit code
     KILLED = "killed"  # by a signal that payloads do not send themselves
-    WARNED = "warned"  # the batch system had sent a signal
+    WARNED = "warned"  # the payload ended after the batch system had sent it a signal
     INPUT_GONE = "input gone"  # the payload exited, and an input of it is not there
     LACKING = "lacking"  # the node lacks something that the site promises
     OVER_TIME = "over time"  # killed after it ran longer than allowed
-    NOT_TAKEN = "outputs not taken"
-    OUTPUTS_DIFFER = "outputs differ"  # from the exit record
-    OUTPUTS_LOST = "outputs lost"  # or changed, after they were verified: no fault of the host
+    NOT_TAKEN = "outputs not taken"  # the wrapper could not take an output, so the attempt has failed
+    OUTPUTS_DIFFER = "outputs differ"  # what lies in the work directory is not what the exit record says
+    OUTPUTS_LOST = "outputs lost"  # they are gone or changed, after they were verified: no fault of the host
     # From accounting
-    ACCOUNTING = "accounting"  # none of the following
-    TIME_LIMIT = "time limit"
-    CPU_LIMIT = "cpu limit"
-    MEMORY = "memory"
-    TIME_OR_MEMORY = "time or memory limit"
+    ACCOUNTING = "accounting"  # how the job ended, in words that are none of the following
+    TIME_LIMIT = "time limit"  # the batch system ended the job at its time limit
+    CPU_LIMIT = "cpu limit"  # the batch system ended the job at its limit of CPU time
+    MEMORY = "memory"  # the batch system ended the job for want of memory
+    TIME_OR_MEMORY = "time or memory limit"  # the batch system ended the job at a limit, and does not say which
     NODE = "node"  # the node failed, not the job
     # Other ends of attempts
-    LOST = "lost"
-    VANISHED = "vanished"
+    LOST = "lost"  # the job left the queue without having started
+    VANISHED = "vanished"  # it started, ended, and left no exit record
     AVOIDED = "avoided"  # it came to a host that JIM avoids, and its wrapper has left it to another
     PUT_BACK = "put back"  # into the queue, by the batch system, after it had started
-    REMOVED = "removed"  # its directory was removed
-    CANCELLED = "cancelled"
-    NOT_ACCEPTED = "not accepted"
-    REFUSED = "refused"
-    TOO_MANY = "too many"
-    NEVER_SENT = "never sent"
+    REMOVED = "removed"  # its directory was removed while it ran
+    CANCELLED = "cancelled"  # a person or a gatekeeper has cancelled it
+    NOT_ACCEPTED = "not accepted"  # the batch system has not taken the submission, which is fenced and sent again
+    REFUSED = "refused"  # the batch system says that it will never take such a job
+    TOO_MANY = "too many"  # the batch system takes no more jobs now: others must end first
+    NEVER_SENT = "never sent"  # the job type could not name the payload
     NOT_MADE = "not made"  # the local job failed on its creation
     BROKEN = "broken"  # a promise that a piece of a task waited for
     NOT_BROUGHT = "not brought"  # a piece of a task lacks outputs that it has promised
     # Results of batch commands
-    UNCLEAR = "unclear"
+    UNCLEAR = "unclear"  # the answer proves nothing: the batch system may have obeyed or not
     NO_ANSWER = "no answer"  # unclear, in words of a lost answer
     STUMBLED = "stumbled"  # the adapter cannot read the answer
-    NOT_NOW = "not now"
-    NOT_STARTED = "not started"
+    NOT_NOW = "not now"  # the command failed, and may succeed later
+    NOT_STARTED = "not started"  # the command could not be started here, so nothing was done
     NOT_LISTED = "not listed"  # it was accepted, but is not in the queue
     # From listings, about queued or running jobs
-    NEVER_STARTS = "never starts"
-    ODD_WORD = "odd word"
-    NOTED = "noted"
+    NEVER_STARTS = "never starts"  # the batch system says that the job can never start as it was asked for
+    ODD_WORD = "odd word"  # a state in a word that the adapter does not know
+    NOTED = "noted"  # what the batch system says beside the state, as it says it
     # Other reasons of local jobs
-    WISHED = "wished"
-    RESTORED = "restored"
+    WISHED = "wished"  # a person has asked for this change
+    RESTORED = "restored"  # the status DB was restored from a backup that did not have it yet
 
     @classmethod
     def _missing_(cls, value: object) -> Kind:

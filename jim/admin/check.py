@@ -18,10 +18,10 @@ from jim.admin.finding import FAILED, OK, WARNING, Finding
 from jim.clock import Clock
 from jim.command import run
 from jim.doors import untaken_files
-from jim.durable import UNKNOWN, file_system_of
 from jim.errors import FEW, JimError
 from jim.evidence.exit_record import read_exit_record
 from jim.files import replace_durably, sync_directory
+from jim.files.durable import UNKNOWN, file_system_of
 from jim.guide import SHELL, guide
 from jim.keeper.serial import instances_in, is_used, refuse_foreign, told
 from jim.model import Job

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jim.durable import file_system_of, is_network
 from jim.errors import BadSite
 from jim.files import replace_durably, sync_directory
+from jim.files.durable import file_system_of, is_network
 from jim.site import file as site_file
 from jim.site.file import OWN, STATE_VARIABLE, refuse_network
 from jim.site.rules import Setting

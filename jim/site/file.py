@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.durable import file_system_of, is_network
 from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
@@ -286,6 +285,8 @@ def own_state() -> Path:
 
 def refuse_network(state: Path, mounts: str | None = None) -> None:
     """Refuse a state directory on a network file system."""
+    from jim.files.durable import file_system_of, is_network  # a door looks at a state directory that is there
+
     kind = file_system_of(state, mounts)
     if is_network(kind):
         raise BadSite(

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from jim.durable import file_system_of
 
 from jim.errors import BadSite
+from jim.files.durable import file_system_of
 from jim.site import file as site_file
 from jim.site.file import Site, load, make_state, own_state
 

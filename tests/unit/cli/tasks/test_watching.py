@@ -53,7 +53,7 @@ def test_a_watch_of_what_has_not_begun_says_how_it_begins(ground, jim, monkeypat
     steps = iter([("start", "mc", "--untested"), ("pause", "mc"), ("cancel", "mc")])
 
     def pause(_seconds):
-        if not watching.inbox.is_wished(ground.site.state, "mc"):
+        if "mc" not in watching.inbox.wished(ground.site.state):
             cli.main(["task", *next(steps, ("status",))])
         ground.go(2, 1.0)
 
