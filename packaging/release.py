@@ -1,6 +1,6 @@
 """Makes a release in dist/: all that people can pick up, with sums. The same commit gives the same bytes.
 
-make release
+make release; where Debian's tools are missing: release.py STEP...
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from email.utils import formatdate
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -154,7 +155,27 @@ def bill(release: Release, version: str) -> None:
     to.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
-STEPS: tuple[Callable[[Release, str], None], ...] = (sdist, wheel, pages, bill)
+def docs(release: Release, version: str) -> None:
+    """Make the site of the documents."""
+    release.run("make", "docs", f"DOCS={release.place}/docs", cwd=release.source)
+    release.packed(release.place / "docs/html", f"jim-{version}-docs")
+
+
+def debs(release: Release, version: str) -> None:
+    """Make the packages of Debian."""
+    copy = release.place / "deb" / f"jim-{version}"
+    shutil.copytree(release.source, copy, symlinks=True)
+    shutil.copytree(copy / "packaging/debian", copy / "debian")
+    maintainer = _found("^Maintainer: (.+)$", copy / "debian/control")
+    entry = f"jim ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md of this version.\n\n"
+    (copy / "debian/changelog").write_text(f"{entry} -- {maintainer}  {formatdate(release.seconds)}\n")
+    release.run("dpkg-buildpackage", "--build=binary", "--no-sign", cwd=copy)
+    for each in sorted(copy.parent.glob("*.deb")):
+        shutil.copy(each, release.made)
+
+
+Step = Callable[[Release, str], None]
+STEPS: Mapping[str, Step] = {each.__name__: each for each in (sdist, wheel, pages, bill, docs, debs)}
 
 
 def sums(folder: Path) -> Iterator[str]:
@@ -163,8 +184,8 @@ def sums(folder: Path) -> Iterator[str]:
         yield f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
 
 
-def main(checkout: Path = ROOT) -> int:
-    """Make the release of this checkout."""
+def main(*only: str, checkout: Path = ROOT) -> int:
+    """Make the release of this checkout, or only some of its steps."""
     os.umask(0o022)
     into = checkout / "dist"
     with tempfile.TemporaryDirectory(prefix="jim-release-") as place:
@@ -172,8 +193,8 @@ def main(checkout: Path = ROOT) -> int:
             release = Release(checkout, Path(place))
             version = release.check()
             release.unpack()
-            for step in STEPS:
-                step(release, version)
+            for name in only or STEPS:
+                STEPS[name](release, version)
         except NoRelease as error:
             print(f"release: {error}", file=sys.stderr)
             return 3
@@ -186,4 +207,4 @@ def main(checkout: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:])))
+    sys.exit(main(*sys.argv[1:]))

@@ -49,6 +49,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "Adapters": "docs/adapters",
         "Handlers": "docs/handlers",
         "Tests": "docs/tests",
+        "Releasing": "docs/releasing",
         "Contributing": "CONTRIBUTING",
         "How changes are told": "changes.d/README",
         "Reporting a weakness": "SECURITY",

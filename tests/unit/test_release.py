@@ -1,4 +1,7 @@
-"""`make release`: of one commit, by whomever and wherever, it makes the same bytes."""
+"""`make release`: of one commit, by whomever and wherever, it makes the same bytes.
+
+Of the documents and of Debian's packages, test_docs_site.py and tests/live/test_debian.py show it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def release(place: Path, *, umask: int = 0o022, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-s", "packaging/release.py"],
+        [sys.executable, "-P", "-s", "packaging/release.py", "sdist", "wheel", "pages", "bill"],
         cwd=place,
         env={"PATH": os.environ["PATH"], "HOME": str(place.parent), **more},
         umask=umask,
