@@ -104,6 +104,7 @@ def test_a_page_is_found_by_its_words(site):
     assert '"docs/tuning"' in index
 
 
+@pytest.mark.torture
 def test_the_same_source_gives_the_same_bytes_elsewhere(site, tmp_path):
     source = tmp_path / "elsewhere"
     shutil.copytree(HOME, source, symlinks=True, ignore=NOT_SOURCE)

@@ -76,6 +76,7 @@ def test_a_commit_that_is_no_version_is_refused(checkout: Path) -> None:
         git(checkout, "clean", "-fdq")
 
 
+@pytest.mark.torture
 def test_the_same_commit_makes_the_same_bytes(checkout: Path, tmp_path: Path) -> None:
     other = tmp_path / "a b" / "elsewhere"
     git(checkout.parent, "clone", "-q", str(checkout), str(other))

@@ -1,0 +1,124 @@
+"""A Debian 12 of its own for tests, on which nothing of this machine can be seen, with systemd as its first process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from tests.live.site import copy_of_the_source, until
+
+BASE = Path("/var/cache/jim-live/debian-12")  # made once: it takes a minute and a half
+MIRROR = "http://deb.debian.org/debian"
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "sudo", "ca-certificates")
+NAMESPACES = ("mount", "pid", "uts", "ipc", "net", "cgroup")
+BOOT = """
+set -e
+cd "$1"
+mount --bind . "$1"
+cd "$1"
+mount -t proc proc proc
+mount -t sysfs sysfs sys
+mount -t cgroup2 cgroup2 sys/fs/cgroup
+for place in run tmp dev; do mount -t tmpfs tmpfs "$place"; done
+mkdir dev/pts dev/shm
+mount -t devpts devpts dev/pts
+for name in null zero full random urandom tty; do
+    mknod -m 666 "dev/$name" c $(stat -c '0x%t 0x%T' "/dev/$name")
+done
+exec env -i container=jim-test PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
+    chroot "$1" /lib/systemd/systemd systemd.unit=multi-user.target
+"""
+
+
+def said(*words: object, limit: float = 600, code: int = 0) -> str:
+    """Run a program on this machine, and give what it printed on both streams."""
+    command = [str(each) for each in words]
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit, env=quiet, check=False
+    )
+    assert done.returncode == code, (command, done.returncode, done.stdout[-3000:])
+    return done.stdout
+
+
+def packages(place: Path, version: str) -> list[Path]:
+    """Build the packages of this tree as a version, without the documents."""
+    source = copy_of_the_source(place / f"jim-{version}")
+    init = source / "jim/__init__.py"
+    before, _, after = init.read_text().partition('__version__ = "')
+    init.write_text(f'{before}__version__ = "{version}"{after.partition(chr(34))[2]}')
+    shutil.copytree(source / "packaging/debian", source / "debian")
+    entry = f"jim ({version}) unstable; urgency=medium\n\n  * For a test.\n\n"
+    date = "Sat, 31 Jan 2026 12:00:00 +0000"
+    (source / "debian/changelog").write_text(f"{entry} -- A Test <test@users.noreply.github.com>  {date}\n")
+    build = f"cd '{source}' && dpkg-buildpackage --build=binary --no-sign --build-profiles=nodoc"
+    said("sh", "-ec", build)
+    return sorted(place.glob(f"*_{version}_all.deb"))
+
+
+class Machine:
+    """A copy of that Debian, booted."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place / "root"
+        _make_base()
+        shutil.copytree(BASE, self.root, symlinks=True, copy_function=shutil.copy2)
+        unshared = [f"--{each}" for each in NAMESPACES]
+        (place / "boot").write_text(BOOT)
+        boot = ["unshare", *unshared, "--fork", "--kill-child", "sh", str(place / "boot"), str(self.root)]
+        self.process = subprocess.Popen(boot, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: self.init, "systemd has begun")
+        until(lambda: "running" in self.state() or "degraded" in self.state(), "it has booted")
+
+    @property
+    def init(self) -> int:
+        """Return the pid that the first process of that machine has on this one; 0: there is none."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return next((int(each) for each in children if "systemd" in Path(f"/proc/{each}/comm").read_text()), 0)
+
+    def state(self) -> str:
+        return subprocess.run(
+            self.words("systemctl is-system-running"), capture_output=True, text=True, timeout=60, check=False
+        ).stdout
+
+    def words(self, script: str, account: str = "root") -> list[str]:
+        """Return the command that runs a shell line there."""
+        entered = ["nsenter", "--target", str(self.init), *(f"--{each}" for each in NAMESPACES)]
+        path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
+        quiet = ("DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
+        become = [] if account == "root" else ["runuser", "-u", account, "--"]
+        home = f"/home/{account}" if account != "root" else "/root"
+        place = ["chroot", str(self.root), *become]
+        return [*entered, *place, "env", "-i", path, *quiet, f"HOME={home}", "sh", "-ec", f"cd ~; {script}"]
+
+    def run(self, script: str, account: str = "root", code: int = 0) -> str:
+        return said(*self.words(script, account), code=code)
+
+    def close(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.init or self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+
+def _make_base() -> None:
+    if BASE.is_dir():
+        return
+    if not shutil.which("debootstrap"):
+        said("apt-get", "install", "--yes", "--no-install-recommends", "debootstrap")
+    new = BASE.with_name("new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    said("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", new, MIRROR)
+    # As this machine has it: where packages come from, and how to get there.
+    shutil.rmtree(new / "etc/apt")
+    shutil.copytree("/etc/apt", new / "etc/apt", symlinks=True)
+    for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
+        shutil.copy(Path("/", file), new / file)
+    wanted = "python3-lxml python3-psutil python3-tenacity python3-rich python3-flask python3-waitress"
+    said("chroot", new, "sh", "-ec", f"apt-get update -q && apt-get install -y -q {wanted} python3-prometheus-client")
+    new.rename(BASE)
