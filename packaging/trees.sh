@@ -26,3 +26,26 @@ drop_unused() { # NAME...: remove the trees without users, but these
         [ -n "$(users_of "$old")" ] || rm -rf -- "$old"
     done
 }
+
+# For packages, whose files dpkg and rpm replace in dist, where nothing runs.
+
+use_dist() { # make a tree of the same files, by hard links, and let the link lead to it
+    before=$(readlink "$trees/jim") || before=
+    new_tree "$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$trees/dist/jim/__init__.py")" || return
+    cp -al "$trees/dist/." "$tree/" && point_to "${tree##*/}" || return
+    drop_unused "${tree##*/}" "$before" # a door may be in the one before just now
+}
+
+leave() { # before the package goes: keepers end, and batch jobs go on; whatever fails, the package shall go
+    [ ! -e /etc/jim/site.toml ] || timeout 300 "$trees/jim/shell/jim" keeper --end --all || :
+    for gatekeeper in gram:/usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm ce:/usr/libexec/blahp/jim_status.sh \
+        arc:/usr/share/arc/scan-jim-job; do
+        [ ! -e "${gatekeeper#*:}" ] || echo "jim: a gatekeeper still calls JIM by ${gatekeeper#*:}: undo that by" \
+            "'jim ${gatekeeper%%:*} unregister', or install JIM again"
+    done
+    rm -f "$trees/jim"
+    drop_unused
+    for left in "$trees"/jim-*; do
+        [ ! -d "$left" ] || echo "jim: $left stays, because processes still run from it"
+    done
+}

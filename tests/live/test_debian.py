@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.debian import Machine, packages, said
-from tests.live.site import until
+from tests.live.site import copy_of_the_source, until
 
 pytestmark = pytest.mark.long
 TOOLS = (
@@ -49,6 +49,40 @@ def test_lintian_finds_no_error(built: dict[str, list[Path]]) -> None:
     assert [path.name.partition("_")[0] for path in built[OLD]] == ["jim", "jim-pages"]
     told = said("lintian", "--allow-root", "--fail-on", "error", *built[OLD])
     assert not re.findall(r"^E: .*", told, re.MULTILINE)
+
+
+def test_fedoras_package_has_the_same_files(built: dict[str, list[Path]], tmp_path: Path) -> None:
+    """It is built, and read by rpmlint. It was never installed."""
+    if subprocess.run(["which", "rpmbuild", "rpmlint"], capture_output=True, check=False).returncode:
+        said("apt-get", "install", "--yes", "--no-install-recommends", "rpm", "rpmlint")
+    sources = tmp_path / "SOURCES"
+    sources.mkdir()
+    copy_of_the_source(tmp_path / f"jim-{OLD}")
+    said("tar", "-C", tmp_path, "-czf", sources / f"jim-{OLD}.tar.gz", f"jim-{OLD}")
+    spec = tmp_path / f"jim-{OLD}/packaging/rpm/jim.spec"
+    # The libraries that it needs are not known to rpm here.
+    said("rpmbuild", "-bb", "--nodeps", "--define", f"_topdir {tmp_path}", "--define", f"jim_version {OLD}", spec)
+    of_rpm, of_deb = set[str](), set[str]()
+    for path in (tmp_path / "RPMS/noarch").iterdir():
+        of_rpm |= set(said("rpm", "-qlp", path).split("\n"))
+    for path in built[OLD]:
+        of_deb |= {line.split(None, 5)[-1].removeprefix(".") for line in said("dpkg-deb", "-c", path).splitlines()}
+    of_rpm, of_deb = ({_place(each) for each in names if not each.endswith("/")} - {""} for names in (of_rpm, of_deb))
+    own = {
+        each for each in of_deb if each.startswith(("/usr/share/doc/", "/usr/share/lintian/", "/usr/share/python3/"))
+    }
+    assert {each for each in of_deb - of_rpm - own if not each.startswith("/lib/")} == set()
+    directories = {str(parent) for each in of_deb for parent in Path(each).parents}
+    assert of_rpm - of_deb - directories == set()
+    told = said("rpmlint", *(tmp_path / "RPMS/noarch").iterdir(), code=64)
+    expected = {"zero-length", "no-signature", "no-packager-tag", "no-group-tag", "env-script-interpreter"}
+    assert set(re.findall(r": E: (\S+)", told)) <= expected | {"incoherent-version-in-changelog"}
+
+
+def _place(path: str) -> str:
+    """Give the place of a file; Debian compresses manual pages, links lead elsewhere, and Debian 12 has units in /lib."""
+    path = path.partition(" -> ")[0].removesuffix(".gz")
+    return path.replace("/lib/systemd", "/usr/lib/systemd", 1) if path.startswith("/lib/systemd") else path
 
 
 def test_the_life_of_the_packages(built: dict[str, list[Path]], machine: Machine) -> None:
