@@ -25,11 +25,11 @@ $(VENV)/demo: $(VENV)/core $(VENV)/pages
 
 # What `jim pages` needs beside.
 $(VENV)/pages: $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 prometheus_client waitress
+	$(BIN)/pip install --quiet --disable-pip-version-check flask jinja2 waitress
 	@touch $@
 
 $(VENV)/tests: $(VENV)/core $(VENV)/pages
-	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis pytest pytest-xdist 'setuptools>=77'
+	$(BIN)/pip install --quiet --disable-pip-version-check hypothesis prometheus_client pytest pytest-xdist 'setuptools>=77'
 	@touch $@
 
 # A real browser, which looks at the pages; axe judges whether everybody can use them. Only what is missing is installed:
