@@ -88,7 +88,7 @@ def test_locks_are_taken_only_on_files_that_no_stranger_can_open():
     assert places == {
         "admin/check.py",  # a temporary file of mode 0600
         "admin/trial/leftovers.py",  # the state directory, mode 0700
-        "files.py",  # makes its files with mode 0600
+        "files/__init__.py",  # makes its files with mode 0600
         "localbatch/area.py",  # below the state directory
         "site/lock.py",  # likewise
     }
