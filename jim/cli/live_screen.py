@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, cycle
 from typing import NamedTuple
 
-from jim.cli.text import local_time, plain, width_of, with_local_times
+from jim.cli.text import lines_of, local_time, plain, width_of, with_local_times
 from jim.model import FROZEN
 from jim.reading.job.history import ENDS
 from jim.reading.lists import IN_ORDER
@@ -17,7 +17,7 @@ from jim.statusdb.task_rows import PieceState
 
 BOLD, BAD, ODD = "1", "1;31", "33"  # codes of colours
 GAP, NAME, WIDE_NAME, WIDE = "  ", 14, 24, 110
-MOST_TROUBLES = 3
+MOST_TROUBLES, MOST_BROKEN = 3, 2
 TALL = 32  # rows, with which sections stand apart
 NAMED_HOSTS = 5
 CUT, ASCII_CUT = "…", "~"
@@ -41,7 +41,7 @@ class Section(NamedTuple):
 
 def lines(seen: Glance, order: str, columns: int, rows: int, problem: str = "") -> list[Line]:
     """Return the lines of a screen; there are as many as it has rows."""
-    head = [*_head(seen, problem)]
+    head = [*_head(seen, columns, problem)]
     parts = [each for each in _sections(seen, columns) if each.lines]
     body = _body(parts, max(0, rows - len(head) - 1), apart=rows >= TALL)
     foot = Line(f"{KEYS}: {order}", BOLD)
@@ -62,16 +62,17 @@ def fitted(line: str, columns: int, encoding: str) -> str:
     return text + cut
 
 
-def _head(seen: Glance, problem: str) -> Iterator[Line]:
+def _head(seen: Glance, columns: int, problem: str) -> Iterator[Line]:
     answer = "no answer yet" if seen.seen is None else f"seen {ago(int(seen.seen))}"
     yield Line(f"JIM at {seen.site}{GAP}{local_time(seen.at)}{GAP}{seen.system}: {answer}", BOLD)
     heart = seen.heart
     if heart.at_work:
         yield Line(heart.words)
     else:
-        yield Line(heart.missing(), BAD if seen.statuses or seen.tasks or heart.refuses else "")
+        yield from _broken(heart.missing(), columns, BAD if seen.statuses or seen.tasks or heart.refuses else "")
     troubles = [problem] * bool(problem) + [with_local_times(each) for each in seen.troubles]
-    yield from (Line(each, BAD) for each in troubles[:MOST_TROUBLES])
+    for each in troubles[:MOST_TROUBLES]:
+        yield from _broken(each, columns, BAD)
     waiting = f", {how_many(seen.handed_in, 'request')} not taken in yet" if seen.handed_in else ""
     statuses = counted((status, count) for status, count in seen.statuses.items())
     yield Line(f"{how_many(sum(seen.statuses.values()), 'unfinished grid job')}: {statuses or 'none'}{waiting}")
@@ -79,6 +80,13 @@ def _head(seen: Glance, problem: str) -> Iterator[Line]:
     yield Line(f"local jobs: {counted((word, count) for word, count in states if count) or 'none'}")
     hour = counted((word, seen.last_hour[word]) for word in ("started", *ENDS) if seen.last_hour.get(word))
     yield Line(f"last hour: {hour or 'nothing started or ended'}")
+
+
+def _broken(words: str, columns: int, code: str) -> Iterator[Line]:
+    """Break a sentence into lines, of which there are few."""
+    parts = list(lines_of(plain(words), columns - len(GAP)))
+    whole = [*parts[: MOST_BROKEN - 1], " ".join(parts[MOST_BROKEN - 1 :])] if len(parts) > MOST_BROKEN else parts
+    yield from (Line(GAP * bool(n) + each, code) for n, each in enumerate(whole))
 
 
 def _sections(seen: Glance, columns: int) -> Iterator[Section]:

@@ -18,7 +18,7 @@ ENTER, LEAVE = (
     "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l",
 )  # another screen, no cursor, no wrap
 CLEAR, TO_LINE, REST = "\x1b[2J", "\x1b[{};1H", "\x1b[K"
-LEAST_COLUMNS, LEAST_ROWS = 20, 4
+LEAVE_SECONDS = 0.5
 USUAL = os.terminal_size((80, 24))
 SIGNALLED = 128  # and the number of the signal: the exit code of who ends by it
 CHANGED = ""  # no key: the size has changed, or it was somewhere else
@@ -126,11 +126,15 @@ class Terminal:
         self._write(ENTER)
 
     def _give_back(self) -> None:
-        with suppress(Gone):
-            self._write(LEAVE)
+        """Put the terminal back; one that was stopped by Ctrl-S must not hold up the end."""
         with suppress(OSError, termios.error):
             if self._before:
-                termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
+                termios.tcsetattr(self._keys, termios.TCSANOW, self._before)
+        ready = select.poll()
+        ready.register(self._out, select.POLLOUT)
+        if ready.poll(round(LEAVE_SECONDS * 1000)):
+            with suppress(Gone):
+                self._write(LEAVE)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         raise Gone(number)

@@ -78,6 +78,9 @@ def test_what_is_wrong_stands_above_and_in_colour():
     assert screen[1] == Line("no keeper is running; a poll, a wish or `jim keeper` starts one", "1;31")
     assert [each.text for each in screen[2:4]] == ["shown is what was so", "the disk is full"]
     assert {each.code for each in screen[2:4]} == {"1;31"}
+    long = lines(seen(troubles=["the disk is full " * 20]), "newest first", 79, 24)
+    assert [len(each.text) > 60 for each in long[2:4]] == [True, True]
+    assert long[4].text.startswith("40 unfinished")
     rest = lines(seen(heart=ENDED, statuses={}, tasks=[]), "newest first", 79, 24)
     assert rest[1].code == "", "a keeper at rest is no trouble"
 

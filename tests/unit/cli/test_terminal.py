@@ -81,6 +81,15 @@ def test_a_terminal_that_is_gone_ends_it(painted):
     assert painted.process.wait(20) == 128 + signal.SIGHUP
 
 
+def test_a_terminal_that_somebody_has_stopped_does_not_hold_up_the_end(painted):
+    painted.press("\x13")
+    painted.press("x")
+    painted._take(0.2)
+    painted.process.send_signal(signal.SIGTERM)
+    assert painted.ended() == 128 + signal.SIGTERM
+    assert termios.tcgetattr(painted._slave) == painted.before
+
+
 SHELL = f"""
 import os, signal, sys
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
