@@ -7,19 +7,19 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jim.cli.every_account import documents_of_all_accounts
 from jim.cli.text import say_json
 from jim.doors.inbox import account
 from jim.errors import JimError, in_words
 from jim.files import replace
-from jim.reading.exposition import Family, text_of
-from jim.reading.site.metrics import Numbers, checked, families, numbers_of, readable
-from jim.reading.slow_disks import Patience
 from jim.reading.view import View, add_json, look
 from jim.site import file as site_file
-from jim.site.accounts import accounts
+
+if TYPE_CHECKING:  # other verbs of `jim site` need none of this
+    from jim.reading.exposition import Family
+    from jim.reading.site.metrics import Numbers
 
 EXAMPLE = "example: jim site metrics -o /var/lib/prometheus/node-exporter/jim.prom"
 WORDS = ("site", "metrics", "--json")
@@ -43,6 +43,10 @@ def add_verb(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the numbers, or write them to a file."""
+    from jim.reading.exposition import text_of
+    from jim.reading.site.metrics import checked
+    from jim.site.accounts import accounts
+
     site, code, names = site_file.load(), 0, list[str]()
     if site.managed and os.geteuid() == 0:
         names = list(accounts(lambda _: None))
@@ -68,11 +72,16 @@ def _write(file: Path, text: str) -> None:
 
 
 def _all(names: list[str], by_account: Mapping[str, Numbers]) -> Iterator[Family]:
+    from jim.reading.site.metrics import families, readable
+
     yield from families(by_account)
     yield readable(names, by_account)
 
 
 def _own() -> Numbers:
+    from jim.reading.site.metrics import numbers_of
+    from jim.reading.slow_disks import Patience
+
     view = look()
     with closing(view.store), view.store.snapshot():
         return numbers_of(View(view.site, view.store, Patience()))
