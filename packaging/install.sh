@@ -112,7 +112,7 @@ put_around() {
     rm -rf "$into/share/jim"
     placed share/cron/jim-keepers | put "$into/share/jim/cron/jim-keepers" 644
     put "$into/share/jim/systemd/set-uid-commands.conf" 644 <share/systemd/set-uid-commands.conf
-    cp -RL README.md SECURITY.md CHANGELOG.md LICENSE docs examples "$into/share/jim"
+    cp -RL README.md SECURITY.md CHANGELOG.md LICENSE docs examples share/monitoring "$into/share/jim"
     find "$into/share/jim" -name __pycache__ -prune -exec rm -r {} +
     "$runs" -P -s packaging/pages.py "$into/share/jim"
     chmod -R u=rwX,go=rX "$into/share/jim"

@@ -44,7 +44,7 @@ COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # 
 # Whole lives, again and again: kills and full disks, wrappers in every way, batch systems that lie, daemons, installs,
 # and long scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
 MORE = (
-    *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/"),
+    *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/", "tests/monitoring/"),
     *(f"tests/unit/test_{what}.py" for what in ("install", "distributions", "docs_site", "release")),
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),

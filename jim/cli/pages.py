@@ -27,8 +27,8 @@ from jim.site.libraries import how_to_install
 from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 
-LIBRARIES = ("flask", "jinja2", "prometheus_client", "waitress")
-OF_DEBIAN = "apt-get install python3-flask python3-jinja2 python3-prometheus-client python3-waitress"
+LIBRARIES = ("flask", "jinja2", "waitress")
+OF_DEBIAN = "apt-get install python3-flask python3-jinja2 python3-waitress"
 
 TOLD = """\
 The pages are at

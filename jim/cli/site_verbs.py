@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jim.admin import init as site_init
-from jim.cli import site_orders, site_test
+from jim.cli import site_metrics, site_orders, site_test
 from jim.cli.every_account import NO_ACCOUNT
 from jim.cli.recorded_acts import acted
 from jim.cli.text import say, say_finding, say_json
@@ -23,6 +23,7 @@ from jim.site import file as site_file
 from jim.site import whose
 from jim.site.file import SITE_VARIABLE, STATE_VARIABLE
 
+NAMES = "init|check|test|drain|undrain|ban|unban|bans|avoid|metrics|backup|moved|restored"
 INIT, CHECK = "example: jim site init --account mc --work /shared/jim", "example: jim site check"
 MOVED, RESTORED = "example: jim site moved", "example: jim site restored"
 BACKUP, TEST = "example: jim site backup /backup/mc/2026-11-23.tar", "example: jim site test all"
@@ -30,11 +31,7 @@ BACKUP, TEST = "example: jim site backup /backup/mc/2026-11-23.tar", "example: j
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `jim site`."""
-    verbs = parser.add_subparsers(
-        dest="site_verb",
-        metavar="init|check|test|drain|undrain|ban|unban|bans|avoid|backup|moved|restored",
-        required=True,
-    )
+    verbs = parser.add_subparsers(dest="site_verb", metavar=NAMES, required=True)
     init = verbs.add_parser("init", help="write a site file, and make the directories of accounts", epilog=INIT)
     init.add_argument("--file", type=Path, help="path of the file; default: where JIM looks for it")
     init.add_argument(
@@ -61,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "restored", help="continue with a state directory from a backup or snapshot, or with a copy", epilog=RESTORED
     )
     site_orders.add_verbs(verbs)
+    site_metrics.add_verb(verbs)
     save = verbs.add_parser(
         "backup", help="save the state directory, while the keeper is at work, for a restore", epilog=BACKUP
     )
@@ -71,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Set up a site, or check it."""
     verbs = {"init": _init, "check": _check, "test": site_test.run, "moved": _go_on, "restored": _go_on}
-    verbs |= {"backup": _backup, **site_orders.VERBS}
+    verbs |= {"backup": _backup, "metrics": site_metrics.run, **site_orders.VERBS}
     return verbs[arguments.site_verb](arguments)
 
 

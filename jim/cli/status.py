@@ -19,6 +19,7 @@ from jim.reading.lists import GRID_JOBS, Page, grid_jobs, records
 from jim.reading.quantities import ago
 from jim.reading.throttle import Throttle
 from jim.reading.view import View, add_json, look
+from jim.site import file as site_file
 from jim.site.drain import in_words
 from jim.statusdb.task_rows import Task
 
@@ -36,15 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", metavar="G", nargs="*", help=help_)
     parser.add_argument("--all", action="store_true", help="as root of a site of several accounts: of each")
     parser.add_argument("--waves", action="store_true", help="also the grid jobs of tasks, one by one")
+    parser.add_argument("--live", action="store_true", help="one screen, painted again and again: q quits, s sorts")
     add_filters(parser, GRID_JOBS, *FILTERS)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line for each grid job."""
-    if arguments.all:
-        return _of_all_accounts(arguments)
-    view, asked = look(), from_arguments(GRID_JOBS, arguments, *FILTERS)
+    asked = from_arguments(GRID_JOBS, arguments, *FILTERS)
+    if arguments.live or arguments.all:
+        return _live(arguments, asked) if arguments.live else _of_all_accounts(arguments)
+    view = look()
     if arguments.ids and asked.given:
         raise BadRequest("status takes either grid jobs or filters")
     every = not (asked.given or arguments.ids)
@@ -71,6 +74,18 @@ def run(arguments: argparse.Namespace) -> int:
         what = "finished grid jobs" if every else "grid jobs"
         say(f"\n{len(page.rows)} of {page.shown_of} {what}; --after {page.after} shows the older ones")
     return 0
+
+
+def _live(arguments: argparse.Namespace, filters: Filters) -> int:
+    """Show all of it on one screen."""
+    if arguments.ids or filters.given or arguments.all or arguments.json or arguments.waves:
+        raise BadRequest("--live shows all of one account: it takes no grid jobs, and no other option than --account")
+    site = site_file.load()
+    if site.managed and os.geteuid() == 0:
+        raise BadRequest("root has no grid jobs here: say `jim status --live --account NAME`, or `jim status --all`")
+    from jim.cli import live  # a list needs no terminal
+
+    return live.run()
 
 
 def _no_match(view: View, asked: Filters) -> str:

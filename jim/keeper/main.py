@@ -25,11 +25,12 @@ from jim.site.whose import require_own
 
 def _last_words(state: Path, error: JimError) -> JimError:
     """Log why a keeper cannot start, as nobody sees its stderr; once, as polls try again and again."""
-    words = f" CRITICAL {__name__} {KEEPER_ENDS}{plain(error)}\n".encode()
+    from jim.log_lines import Line, end_of, is_json, lines_of, written
+
     with (state / "keeper.log").open("ab+") as log:
-        log.seek(max(0, log.seek(0, os.SEEK_END) - len(words)))
-        if log.read() != words:
-            log.write(Clock().utc().encode() + words)
+        end, line = end_of(log), Line("CRITICAL", f"{KEEPER_ENDS}{plain(error)}")
+        if list(lines_of(end))[-1:] != [line]:  # the form is that of the lines before: no site file may be readable
+            log.write(f"{written(Clock().utc(), __name__, line, as_json=is_json(end))}\n".encode())
     return error
 
 

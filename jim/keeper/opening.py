@@ -24,7 +24,7 @@ from jim.keeper.looks import Looks
 from jim.keeper.open_doors import OpenDoors
 from jim.keeper.serial import Hold
 from jim.keeper.workers import Workers
-from jim.log_lines import OneLine
+from jim.log_lines import FORM, JsonLine, OneLine
 from jim.model import KEEPER_ENDS
 from jim.request import handler_of, job_types
 from jim.site import file as site_file
@@ -116,7 +116,7 @@ def behind_env(words: Sequence[str]) -> Iterator[int]:
 
 
 def start_log(site: Site, *, foreground: bool) -> None:
-    """Log into the state directory, and in the foreground also to stderr."""
+    """Log into the state directory, as the site wants it, and in the foreground also to stderr, for people."""
     handlers: list[logging.Handler] = [
         logging.handlers.RotatingFileHandler(
             site.state / "keeper.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
@@ -124,10 +124,10 @@ def start_log(site: Site, *, foreground: bool) -> None:
     ]
     if foreground:
         handlers.append(logging.StreamHandler(sys.stderr))
-    form = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    form = JsonLine() if site.site.json_log else OneLine(FORM)
     logging.raiseExceptions = False  # a full disk must not stop work that needs no log
-    for each in handlers:
-        each.setFormatter(OneLine(form))
+    for each, its in zip(handlers, (form, OneLine(FORM)), strict=False):
+        each.setFormatter(its)
     logging.basicConfig(level=logging.INFO, handlers=handlers)
     sys.excepthook = _last_words
 

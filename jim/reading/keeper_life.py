@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +24,6 @@ DECISION = "decide, and run `jim site moved` or `jim site restored`: either star
 # A keeper writes its heartbeat every two seconds. Long before doors take it for dead, people read that it is silent.
 STOPPED_SECONDS, LATE_SECONDS = 3.0, 6.0
 BUSY = "its work may take long: wait a moment"
-END_OF_LOG = 8192  # bytes, in which the last line stands
 
 
 class Heart(NamedTuple):
@@ -75,13 +73,14 @@ def age(state: Path, clock: Clock) -> float | None:
 
 
 def _last_words(state: Path) -> str:
-    """Return the last line of a keeper's log, if the keeper ended with an error."""
+    """Return the last line of a keeper's log, in either form, if the keeper ended with an error."""
     with suppress(OSError, JimError), os.fdopen(open_regular(state / "keeper.log"), "rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - END_OF_LOG))
-        last = file.read().decode(errors="replace").rpartition(" CRITICAL ")
-        if last[1] and not re.search(r"(?m)^\S+ \S+ (INFO|WARNING) ", last[2]):
-            line: str = last[2].splitlines()[-1].strip()
-            return line.partition(f" {KEEPER_ENDS}")[2] or line
+        from jim.log_lines import end_of, lines_of  # most keepers are at work
+
+        lines = list(lines_of(end_of(file)))
+        last = next((place for place in reversed(range(len(lines))) if lines[place].level == "CRITICAL"), None)
+        if last is not None and not any(each.level in ("INFO", "WARNING") for each in lines[last:]):
+            return lines[-1].message.strip().removeprefix(KEEPER_ENDS)
     return ""
 
 

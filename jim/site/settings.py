@@ -60,9 +60,9 @@ class General(NamedTuple):
         ),
     ] = ""
     strict_status: Annotated[
-        bool,
-        Setting("true: a grid job with killed and no failed local jobs is reported as killed, even if some completed"),
+        bool, Setting("true: a grid job with killed and no failed local jobs counts as killed, even if some completed")
     ] = False
+    json_log: Annotated[bool, Setting("true: each line of keeper.log is a JSON object")] = False
 
 
 class Batch(NamedTuple):

@@ -30,15 +30,24 @@ def shortages(site: Site) -> list[Shortage]:
 
 def shortage(site: Site, name: str, place: Path) -> Shortage | None:
     """Return what is wrong with the room in the state or the work directory; None: it has enough."""
-    while not place.exists() and place != place.parent:
-        place = place.parent  # it is still to be made there
-    free, thresholds = free_mb(place), site.disk._asdict()
-    warn, stop = thresholds[f"{name}_warn_mb"], thresholds[f"{name}_stop_mb"]
+    place, thresholds = _there(place), site.disk._asdict()
+    free, warn, stop = free_mb(place), thresholds[f"{name}_warn_mb"], thresholds[f"{name}_stop_mb"]
     left = f"the disk of the {name} directory {place} has {free:,} MB left, and disk.{name}"
     if free < stop:
         return Shortage(True, f"{left}_stop_mb is {stop:,}: {STOPS} until there is room; what runs goes on")
     then = f": below {stop:,} MB {STOPS}" if stop else ""
     return Shortage(False, f"{left}_warn_mb is {warn:,}{then}") if free < warn else None
+
+
+def _there(place: Path) -> Path:
+    """Return a directory, or the one in which it is still to be made."""
+    return next(each for each in (place, *place.parents) if each.exists())
+
+
+def room(place: Path) -> tuple[int, int]:
+    """Return how much an account may still write on the disk of a directory, and the size of the disk, in bytes."""
+    about = os.statvfs(_there(place))
+    return about.f_bavail * about.f_frsize, about.f_blocks * about.f_frsize
 
 
 def require_room(site: Site) -> None:

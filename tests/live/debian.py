@@ -120,5 +120,5 @@ def _make_base() -> None:
     for file in ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt"):
         shutil.copy(Path("/", file), new / file)
     wanted = "python3-lxml python3-psutil python3-tenacity python3-rich python3-flask python3-waitress"
-    said("chroot", new, "sh", "-ec", f"apt-get update -q && apt-get install -y -q {wanted} python3-prometheus-client")
+    said("chroot", new, "sh", "-ec", f"apt-get update -q && apt-get install -y -q {wanted}")
     new.rename(BASE)

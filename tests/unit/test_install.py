@@ -136,6 +136,7 @@ def test_a_package_holds_what_is_to_lie_at_the_prefix(source, tmp_path):
     assert '\nExecStart="/opt/a b/bin/jim" pages --socket /run/jim-pages-%i/socket\n' in pages
     whole = (below / "lib/systemd/system/jim-pages-site@.service").read_text()
     assert '\nExecStart="/opt/a b/bin/jim" pages --site --socket /run/jim-pages-site/socket\n' in whole
+    assert (below / "share/jim/monitoring/jim.rules.yml").is_file()
     cron = (below / "share/jim/cron/jim-keepers").read_text()
     assert '\n* * * * * root "/opt/a b/bin/jim" keeper --all >/dev/null\n' in cron
     assert "/opt/jim" not in unit + pages + whole + cron

@@ -17,6 +17,7 @@ from typing import IO, Any, cast
 from jim.evidence.exit_record import ExitRecord
 from jim.files import open_regular
 from jim.jobs import Ended, GridJob, Journal
+from jim.log_lines import ABOUT
 from jim.model import Piece
 from jim.statusdb.store import Store
 from jim.workdir.tar import Tar
@@ -121,7 +122,7 @@ def _write_journal(lines: Iterable[Journal], out: IO[str]) -> None:
 
 def _write_log(state: Path, grid: int, out: IO[str]) -> None:
     """Write the lines of the keeper's log that are about a grid job, oldest first."""
-    about = re.compile(rf"\S+ \S+ \S+ \S+ {grid}(?:\.\d+)?[: ]")
+    about = re.compile(ABOUT.format(grid))
     for file in sorted(state.glob("keeper.log*"), key=_age, reverse=True):
         with suppress(FileNotFoundError), os.fdopen(open_regular(file), errors="backslashreplace") as lines:
             out.writelines(line for line in lines if about.match(line))

@@ -1,4 +1,4 @@
-"""/metrics: counts and ages for Prometheus. They name nobody and nothing but states, steps and pages."""
+"""/metrics: counts and ages for Prometheus. They name nobody: states, kinds, steps and pages only."""
 
 from __future__ import annotations
 
@@ -6,33 +6,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g, request
 
-from jim.model import State, Step
 from jim.pages.app import Pages, require_no_filter
-from jim.pages.refusals import Refused
-from jim.reading.site.site_view import health, unfinished_counts
+from jim.reading.exposition import CONTENT_TYPE, COUNTER, HISTOGRAM, Family, Sample, text_of
+from jim.reading.site.metrics import families, numbers_of
 from jim.reading.view import View
 
-if TYPE_CHECKING:
-    from prometheus_client import Metric
-
-NEEDED = (
-    "the Python package prometheus_client is not installed: on Debian, apt-get install python3-prometheus-client; "
-    "elsewhere, pip install prometheus_client"
-)
 COUNTED = ("running", "completed", "failed", "killed")
 BOUNDS = (0.005, 0.02, 0.06, 0.15, 0.5, 1.0, 4.0, float("inf"))  # seconds
 MOST_LINES = 200_000  # of the journal, counted at once
-
-
-class Families:
-    """Metrics as prometheus_client takes them."""
-
-    def __init__(self, found: Iterator[Metric]) -> None:
-        self.collect = lambda: found
 
 
 class Counts:
@@ -92,65 +76,20 @@ def _count(counts: Counts, response: Response) -> Response:
 def metrics(pages: Pages, counts: Counts) -> Response:
     """Send all metrics as text."""
     require_no_filter()
-    try:
-        from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-    except ImportError as error:
-        raise Refused(501, NEEDED) from error
     with pages.viewing() as view:
-        families: Any = Families(_families(counts, view))
-        return Response(generate_latest(families), content_type=CONTENT_TYPE_LATEST)
+        text = text_of([*families({"": numbers_of(view)}), *_since_the_start(counts, view)])
+        return Response(text, content_type=CONTENT_TYPE)
 
 
-def _families(counts: Counts, view: View) -> Iterator[Metric]:
-    yield from _gauges(view)
-    yield from _ages(view)
-    yield from _counters(counts, view)
-
-
-def _gauges(view: View) -> Iterator[Metric]:
-    from prometheus_client.core import GaugeMetricFamily
-
-    local = GaugeMetricFamily("jim_local_jobs", "Local jobs of unfinished grid jobs by state", labels=["state"])
-    counts = unfinished_counts(view)
-    for state in State:
-        if state is not State.UNKNOWN:
-            local.add_metric([state.value], counts.get(state, 0))
-    yield local
-    grid = GaugeMetricFamily("jim_grid_jobs", "Grid jobs by step", labels=["step"])
-    steps = view.store.seen.steps()
-    for step in Step:
-        grid.add_metric([step.value], steps.get(step, 0))
-    yield grid
-
-
-def _ages(view: View) -> Iterator[Metric]:
-    from prometheus_client.core import GaugeMetricFamily
-
-    seen, age = health(view), view.heartbeat_age()
-    yield GaugeMetricFamily("jim_keeper_at_work", "1 if a keeper is at work", value=seen.heart.at_work)
-    yield GaugeMetricFamily("jim_unfinished", "1 if there is unfinished work", value=seen.unfinished)
-    if age is not None:
-        words = "Seconds since the keeper's last heartbeat; none while it is at rest"
-        yield GaugeMetricFamily("jim_keeper_heartbeat_age_seconds", words, value=age)
-    if seen.seen:
-        words = "Seconds since the batch system's last good answer"
-        yield GaugeMetricFamily("jim_batch_answer_age_seconds", words, value=view.age(seen.seen))
-    failures = GaugeMetricFamily("jim_batch_failures_in_a_row", "Batch commands without a good answer", labels=["of"])
-    failures.add_metric(["batch system"], view.published.trouble.failures)
-    failures.add_metric(["history"], view.published.history.failures)
-    yield failures
-
-
-def _counters(counts: Counts, view: View) -> Iterator[Metric]:
-    from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
-
+def _since_the_start(counts: Counts, view: View) -> Iterator[Family]:
+    """Yield what only a process that goes on can count."""
+    counted = counts.changes(view)
     words = "Local jobs that came into a state since the pages were started"
-    changes = CounterMetricFamily("jim_local_job_changes", words, labels=["state"])
-    found = counts.changes(view)
-    for state in COUNTED:
-        changes.add_metric([state], found[state])
-    yield changes
-    times = HistogramMetricFamily("jim_pages_request_seconds", "Time to answer", labels=["page", "status"])
+    changes = [Sample(counted[state], {"state": state}) for state in COUNTED]
+    yield Family("jim_local_job_changes_total", COUNTER, words, changes)
+    times = list[Sample]()
     for (page, status), (buckets, total) in sorted(counts.requests().items()):
-        times.add_metric([page, status], buckets=buckets, sum_value=total)
-    yield times
+        labels = {"page": page, "status": status}
+        times += [Sample(count, {**labels, "le": bound}, "_bucket") for bound, count in buckets]
+        times += [Sample(buckets[-1][1], labels, "_count"), Sample(total, labels, "_sum")]
+    yield Family("jim_pages_request_seconds", HISTOGRAM, "Time to answer", times)

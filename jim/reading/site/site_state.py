@@ -16,7 +16,6 @@ from jim import __version__
 from jim.doors import untaken_files
 from jim.errors import BadRequest, JimError
 from jim.files import read_regular
-from jim.jobs import GridJob
 from jim.model import Step
 from jim.reading.site.summaries import ODD, moment
 from jim.reading.view import View
@@ -99,7 +98,7 @@ def look_around(view: View) -> Found:
     aside, barred = len(untaken_files.aside(view.site.state)), len(untaken_files.barred(view.site.state))
     places = {"state": view.site.state, "work": view.site.work}
     rooms = [_room(view, name, place) for name, place in places.items()]
-    return Found(rooms, rejected, aside, barred, sorted(_ending(view), key=lambda each: each.end)[:MOST_ENDING])
+    return Found(rooms, rejected, aside, barred, sorted(ending(view), key=lambda each: each.end)[:MOST_ENDING])
 
 
 def _rejected(place: Path) -> int:
@@ -118,17 +117,21 @@ def _room(view: View, name: str, place: Path) -> Room:
     return Room(f"{name} directory", str(place), about.free, about.total, short=short.words if short else "")
 
 
-def _ending(view: View) -> Iterator[Ending]:
+def ending(view: View) -> Iterator[Ending]:
     """Return the credentials of unfinished grid jobs that have ended, or end soon."""
-    now = view.store.clock.epoch()
+    now, ends = view.store.clock.epoch(), dict[tuple[str, str], float | None]()  # many grid jobs may share one
     for job in view.store.grid_jobs(*STEPS):
-        for kind, path in credentials.paths_in(job.request).items():
-            end = _end(view, job, kind, path)
+        for credential in credentials.paths_in(job.request).items():
+            if credential not in ends:
+                ends[credential] = _end(view, *credential)
+            end = ends[credential]
             if end is not None and end < now + SOON_HOURS * 3600:
-                yield Ending(job.id, credentials.KINDS[kind], path, credentials.shown_time(end), end <= now)
+                yield Ending(
+                    job.id, credentials.KINDS[credential[0]], credential[1], credentials.shown_time(end), end <= now
+                )
 
 
-def _end(view: View, job: GridJob, kind: str, path: str) -> float | None:
+def _end(view: View, kind: str, path: str) -> float | None:
     with suppress(BadRequest, OSError):
         return view.disk(lambda: credentials.ends(kind, credentials.content_of(kind, path)))
     return None

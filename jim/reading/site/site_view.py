@@ -53,12 +53,7 @@ def health(view: View) -> Health:
 
 def unfinished_counts(view: View) -> dict[State, int]:
     """Count the local jobs of unfinished grid jobs by state."""
-    found: dict[State, int] = {}
-    jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
-    for counts in view.store.seen.tallies([job.id for job in jobs]).values():
-        for state, count in counts.items():
-            found[state] = found.get(state, 0) + count
-    return found
+    return view.store.seen.unfinished()
 
 
 def in_trouble(view: View, since: str) -> list[GridJob]:

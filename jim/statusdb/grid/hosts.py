@@ -24,6 +24,11 @@ REASONS = (
     "SELECT host, reason, max(kind), count(*) FROM attempt WHERE {which} "
     "GROUP BY host, reason ORDER BY count(*) DESC LIMIT ?"
 )
+FAILED = (  # one walk over the index of those that ended
+    "SELECT reason, kind, count(*) FROM (SELECT verdict, reason, kind FROM attempt "
+    "WHERE verdict <> '' AND updated >= ? ORDER BY updated DESC LIMIT ?) "
+    "WHERE verdict NOT IN ('completed', 'killed') GROUP BY reason, kind ORDER BY count(*) DESC"
+)
 SEEN = "SELECT a.host, a.grid, a.k, a.idx, a.n, a.attempt, a.started, a.verdict, a.reason, a.updated, a.record, a.kind "
 ENDED = SEEN + (
     "FROM attempt a WHERE a.host <> '' AND a.verdict <> '' AND a.updated >= ? ORDER BY a.updated DESC LIMIT ?"
@@ -55,6 +60,11 @@ class Hosts(StorePart):
         for name, words, kind, count in self.db.execute(sql, (*((host,) if host else ()), limit)):
             found.setdefault(name, []).append(Alike(rows.reason(words, kind, ""), count))
         return found
+
+    def failed_since(self, since: str, limit: int) -> list[Alike]:
+        """Return the reasons of failed attempts, of the last ones that ended since a time."""
+        found = self.db.execute(FAILED, (since, limit))
+        return [Alike(rows.reason(words, kind, ""), count) for words, kind, count in found]
 
     def tried_lately(self, since: str, limit: int) -> list[AttemptSeen]:
         """Return attempts that ended since a time, the latest first, and then attempts that run."""

@@ -70,6 +70,7 @@ RECORDS = (
 )
 RECORDS_OF_ALL = "SELECT n, attempt, record FROM attempt WHERE grid = ? AND record <> '' AND length(record) < 50000"
 CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
+OPEN = "SELECT state, sum(count) FROM tally WHERE grid IN (SELECT id FROM grid_job WHERE step <> 'finished') GROUP BY 1"
 TALLIES = "SELECT grid, state, count FROM tally WHERE count > 0 AND grid IN (SELECT value FROM json_each(?))"
 NOT_OF_TASK = f"substr(key, 1, {len(OF_TASK)}) <> '{OF_TASK}'"
 OF_TASKS = "id IN (SELECT grid FROM wave WHERE grid > 0 AND task IN (SELECT value FROM json_each(?)))"
@@ -120,6 +121,10 @@ class Browsed(StorePart):
         for grid, state, count in self.db.execute(TALLIES, (json.dumps(list(grids)),)):
             found.setdefault(grid, {})[State(state)] = count
         return found
+
+    def unfinished(self) -> dict[State, int]:
+        """Count the local jobs of all unfinished grid jobs by state."""
+        return {State(state): count for state, count in self.db.execute(OPEN) if count}
 
     def choices(self, limit: int) -> tuple[list[str], list[str]]:
         """Return the existing job types and owners."""

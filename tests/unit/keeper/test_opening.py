@@ -1,12 +1,14 @@
 """A keeper opens what its site file names: the adapter, its commands, and the source of how jobs ended."""
 
+import json
+import logging
 import sys
 
 import pytest
 
 from jim.errors import BadSite
-from jim.keeper.opening import adapter_of
-from jim.site.file import Batch, Site, read
+from jim.keeper.opening import adapter_of, start_log
+from jim.site.file import Batch, General, Site, read
 
 
 @pytest.fixture
@@ -36,3 +38,23 @@ def test_an_unknown_history_is_refused_with_the_line_and_the_nearest(write, tmp_
     with pytest.raises(BadSite) as error:
         adapter_of(read(file, tmp_path))
     assert str(error.value).startswith(f"{file}:3: batch.history: unknown source 'sact'; did you mean 'sacct'?")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_log_has_the_form_that_the_site_wants_and_a_terminal_lines_for_people(
+    as_json, tmp_path, monkeypatch, capsys
+):
+    handlers = []
+    monkeypatch.setattr(logging, "basicConfig", lambda **given: handlers.extend(given["handlers"]))
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    start_log(Site(tmp_path, site=General(json_log=as_json)), foreground=True)
+    for each in handlers:
+        each.handle(logging.LogRecord("jim.x", logging.INFO, "", 1, "%s", ("1: two\nlines",), None))
+        each.close()
+    (line,) = (tmp_path / "keeper.log").read_text().splitlines()
+    assert capsys.readouterr().err.endswith(" INFO jim.x 1: two\\nlines\n")
+    if as_json:
+        assert json.loads(line)["message"] == "1: two\nlines"
+    else:
+        assert line.endswith(" INFO jim.x 1: two\\nlines")

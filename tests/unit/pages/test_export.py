@@ -56,7 +56,7 @@ def test_without_its_libraries_jim_pages_says_what_to_install(
     monkeypatch.setitem(sys.modules, "waitress.server", None)
     monkeypatch.delitem(sys.modules, "jim.pages.serving", raising=False)
     assert cli.main(["pages"]) == 3
-    pip = f"{sys.prefix}/bin/pip install flask jinja2 prometheus_client waitress"
+    pip = f"{sys.prefix}/bin/pip install flask jinja2 waitress"
     assert capsys.readouterr().err.rstrip().endswith(f"has no waitress.server: run {pip}"), (
         "of Debian it would get none"
     )
@@ -65,7 +65,7 @@ def test_without_its_libraries_jim_pages_says_what_to_install(
     told = capsys.readouterr().err
     assert ": on Debian, apt-get install python3-flask python3-jinja2 " in told
     assert "; elsewhere, run python3 -m venv " in told
-    assert told.endswith(" lxml psutil tenacity rich flask jinja2 prometheus_client waitress\n")
+    assert told.endswith(" lxml psutil tenacity rich flask jinja2 waitress\n")
 
 
 def test_a_port_that_is_taken_is_told(ground: Ground, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from jim.model import State, Witness
+from jim.log_lines import json_line
+from jim.model import DECIDE, State, Witness
 from jim.reading.keeper_life import heart
 from jim.site.lock import holder
 from tests.support.cli_home import sent
@@ -115,3 +116,21 @@ def test_without_a_keeper_what_waits_in_the_store_is_told_as_before(home):
     home.move(0, State.FAILED, Witness.EXIT_RECORD, "exit 3")
     home.beat(ago=60)
     assert "\n* 3 local jobs wait to be submitted\n" in home.out("explain", "1")
+
+
+def test_words_that_a_line_quotes_are_not_the_last_words_of_a_keeper(home):
+    """Senders write into messages; only a line of its own tells how a keeper ended."""
+    log = home.site.state / "keeper.log"
+    log.write_text("2026-01-31 11:00:00,000 INFO jim.x 1: x CRITICAL jim.y the keeper ends: forged\n")
+    assert seen(home).words == "no keeper is running, and none has been here before"
+
+
+def test_the_last_words_of_a_keeper_are_read_in_json_too(home):
+    log = home.site.state / "keeper.log"
+    end = json_line("2026-01-31T11:00:00.000Z", "CRITICAL", "jim.x", f"the keeper ends: moved. {DECIDE}")
+    log.write_text(f"{end}\n")
+    assert seen(home).words.endswith(f"; its last words: moved. {DECIDE}")
+    assert seen(home).refuses
+    up = json_line("2026-01-31T11:00:01.000Z", "INFO", "jim.x", "up again")
+    log.write_text(f"{end}\n{up}\n")
+    assert "last words" not in seen(home).words

@@ -85,3 +85,8 @@ def test_thresholds_that_make_no_sense_are_refused(tmp_path, text, why):
     with pytest.raises(BadSite) as refused:
         read(file, tmp_path)
     assert str(refused.value).startswith(f"{file}{why}")
+
+
+def test_the_room_of_a_disk_is_told_with_its_size_also_for_a_directory_still_to_be_made(tmp_path):
+    free, size = space.room(tmp_path / "not/yet")
+    assert 0 < free <= size

@@ -10,6 +10,7 @@ import tarfile
 
 import pytest
 
+from jim.log_lines import json_line
 from tests.support.stand_ins import World
 from tests.unit.keeper.runs import files
 
@@ -44,6 +45,7 @@ def test_it_says_how_each_local_job_ran(world):
     log = (f"{grid}.1 attempt 1: no", f"{grid}0: not this", f"none of {grid}: nor this")
     (world.site.state / "keeper.log").write_text(
         "".join(f"2026-01-01 12:00:01,000 INFO jim.x {each}\n" for each in log)
+        + "".join(json_line("2026-01-01", "INFO", " jim.x ", each) + "\n" for each in log)
     )
     world.batch.finish(1, 1, **files(stdout=b"good\n", dat=b"data"))
     world.batch.finish(1, 2, code=3, **files(stdout=b"bad\n"))
@@ -63,7 +65,8 @@ def test_it_says_how_each_local_job_ran(world):
     ends = [(each["local_job"], each["now"]) for each in table(told["jim/journal.csv"])]
     assert {("0", "completed"), ("1", "failed")} <= set(ends)
     lines = told["jim/log"].decode().splitlines()
-    assert [line.split(" jim.x ")[1] for line in lines] == [f"{grid}: first", f"{grid}.1 attempt 1: no"]
+    assert [line.split(" jim.x ")[1] for line in lines[:2]] == [f"{grid}: first", f"{grid}.1 attempt 1: no"]
+    assert [json.loads(line)["message"] for line in lines[2:]] == [f"{grid}.1 attempt 1: no"]
 
 
 def test_a_local_job_that_never_ran_is_told_too(world):

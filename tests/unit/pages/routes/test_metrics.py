@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
-from typing import Any
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from jim.model import State, Witness
@@ -62,22 +59,6 @@ def test_metrics_name_nobody(ground: Ground, person: Person) -> None:
     person.get("/jobs?owner=alice")
     told = person.get("/metrics").text
     assert not [word for word in ("alice", "secret", "grid-key", str(ground.site.state)) if word in told]
-
-
-def test_without_the_library_the_answer_says_what_to_install(
-    ground: Ground, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = builtins.__import__
-
-    def missing(name: str, *more: Any) -> Any:
-        if name.startswith("prometheus_client"):
-            raise ImportError(name)
-        return real(name, *more)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    answer = person.get("/metrics")
-    assert answer.status_code == 501
-    assert "apt-get install python3-prometheus-client" in answer.text
 
 
 def test_changes_are_counted_from_the_start_of_the_pages_on(ground: Ground, person: Person) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jim.model import State
+from jim.model import State, Step
 from jim.reading.site.site_view import Health, health, in_trouble, unfinished_counts, what_waits
 from jim.reading.view import View
 
@@ -42,3 +42,12 @@ def test_grid_jobs_that_wait_for_the_same_are_told_together(home, view):
     home.add(2, size=3)  # another number in the same sentence
     home.beat()
     assert [sorted(each.grid_jobs) for each in what_waits(view)] == [[1, 2]]
+
+
+def test_counting_reads_no_grid_job_one_by_one_and_leaves_out_finished_ones(home, view, monkeypatch):
+    """There may be more than a list has: the counts were short of those that it left out."""
+    for number in (1, 2, 3):
+        home.add(number, size=number)
+    home.store.set_grid_job(3, step=Step.FINISHED, outcome="completed")
+    monkeypatch.delattr("jim.statusdb.seen.list_pages.Browsed.grid_jobs_page")
+    assert unfinished_counts(view) == {State.WAITING: 3}
