@@ -46,7 +46,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def test_lintian_finds_no_error(built: dict[str, list[Path]]) -> None:
-    assert [path.name.partition("_")[0] for path in built[OLD]] == ["jim", "jim-pages"]
+    assert {path.name.partition("_")[0] for path in built[OLD]} == {"jim", "jim-pages"}
     told = said("lintian", "--allow-root", "--fail-on", "error", *built[OLD])
     assert not re.findall(r"^E: .*", told, re.MULTILINE)
 
@@ -80,7 +80,7 @@ def test_fedoras_package_has_the_same_files(built: dict[str, list[Path]], tmp_pa
 
 
 def _place(path: str) -> str:
-    """Give the place of a file; Debian compresses manual pages, links lead elsewhere, and Debian 12 has units in /lib."""
+    """Give the place of a file: Debian compresses manual pages, and Debian 12 has units in /lib."""
     path = path.partition(" -> ")[0].removesuffix(".gz")
     return path.replace("/lib/systemd", "/usr/lib/systemd", 1) if path.startswith("/lib/systemd") else path
 
