@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from tests.live.site import copy_of_the_source, until
 BASE = Path("/var/cache/jim-live/debian-12")  # made once: it takes a minute and a half
 MIRROR = "http://deb.debian.org/debian"
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "sudo", "ca-certificates")
+CONTROL = next(
+    line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"
+)
 NAMESPACES = ("mount", "pid", "uts", "ipc", "net", "cgroup")
 BOOT = """
 set -e
@@ -64,12 +68,18 @@ class Machine:
     """A copy of that Debian, booted."""
 
     def __init__(self, place: Path) -> None:
-        self.root = place / "root"
         _make_base()
+        # On a disk: what tests have in memory is small.
+        self.root = Path(tempfile.mkdtemp(prefix="debian-", dir=BASE.parent)) / "root"
         shutil.copytree(BASE, self.root, symlinks=True, copy_function=shutil.copy2)
         unshared = [f"--{each}" for each in NAMESPACES]
         (place / "boot").write_text(BOOT)
-        boot = ["unshare", *unshared, "--fork", "--kill-child", "sh", str(place / "boot"), str(self.root)]
+        # A control group of its own: systemd takes all processes of its own one for its own.
+        apart = (
+            f"mkdir -p '{CONTROL}/jim-live-{os.getpid()}' && echo $$ >'{CONTROL}/jim-live-{os.getpid()}/cgroup.procs'"
+        )
+        words = ["unshare", *unshared, "--fork", "--kill-child", "sh", str(place / "boot"), str(self.root)]
+        boot = ["sh", "-ec", f'{apart}; exec "$@"', "sh", *words]
         self.process = subprocess.Popen(boot, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(lambda: self.init, "systemd has begun")
         until(lambda: "running" in self.state() or "degraded" in self.state(), "it has booted")
@@ -103,6 +113,7 @@ class Machine:
             os.kill(self.init or self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
+        shutil.rmtree(self.root.parent, ignore_errors=True)
 
 
 def _make_base() -> None:
