@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 VERBS = {
     "submit": Verb("submit", "submit request files", "jim submit request.toml --watch"),
     "run": Verb("run", "run a program, print what it prints, and exit as it does", "jim run --each 'a b c' ./ok.sh"),
-    "demo": Verb("demo", "see it work: from 1,000 events to a physics result, below this directory", "jim demo"),
+    "demo": Verb("demo", "see it work: from 1,000 events to a physics result", "jim demo"),
     "status": Verb("status", "list grid jobs: all unfinished ones and the last finished ones", "jim status"),
     "list": Verb("status", "list grid jobs, as `jim status` does", "jim list --failed --since 2d"),
     "watch": Verb("watch", "follow a grid job to its end", "jim watch 12"),

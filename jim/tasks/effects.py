@@ -63,7 +63,6 @@ OVER = (TaskState.CANCELLING, TaskState.CANCELLED)
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 PASSED, FAILED = "passed", "failed"  # what the journal of a task that runs says of a test
 OLDER = "the status DB is older than its requests"
-NOTHING_FAILED = "{name}: no piece has failed"
 # Verbs that change nothing of a task in these states, as it is already so, or ended meanwhile.
 SO_ALREADY: Mapping[str, Set[TaskState]] = {
     TaskVerb.START: {TaskState.RUNNING, TaskState.FINISHED},
@@ -280,7 +279,7 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     if verb == TaskVerb.START and not tested:
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"
     if verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed:
-        return NOTHING_FAILED.format(name=name)
+        return f"{name}: no piece has failed"
     return _about_pool(task, verb, content, pool) if verb in POOL_VERBS else ""
 
 
@@ -290,11 +289,14 @@ def _pauses_more(task: Task, content: Mapping[str, Any], pool: Pool) -> bool:
     return bool(suspends or (content.get("kill") and pool.sent))
 
 
-def changes_nothing(task: Task, verb: str, why: str) -> bool:
+def changes_nothing(task: Task, verb: str, pool: Pool) -> bool:
     """Tell whether a verb is refused only because there is nothing to do: whoever asks again and again is content."""
-    if verb in SO_ALREADY and task.reason != OLDER:
+    if task.reason == OLDER:
+        return False
+    if verb in SO_ALREADY:
         return task.state in SO_ALREADY[TaskVerb(verb)]
-    return why == NOTHING_FAILED.format(name=task.name) or (verb == TaskVerb.CLOSE and why.startswith(_closed(task)))
+    is_so = pool.closed if verb == TaskVerb.CLOSE else verb in (TaskVerb.RETRY, TaskVerb.RECOVER) and not pool.failed
+    return bool(is_so) and task.state not in OVER
 
 
 def hangs_on(task: Task, verb: str, content: Mapping[str, Any], wished: Set[str]) -> bool:
@@ -311,17 +313,13 @@ def _against_file(task: Task, verb: str, content: Mapping[str, Any]) -> str:
     return next(_brought(task, content.get("items", ())), "") if verb == TaskVerb.ADD else ""
 
 
-def _closed(task: Task) -> str:
-    return f"{task.name} is closed since "
-
-
 def _about_pool(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> str:
     """Return why nothing changes in the pool of a task."""
     if forbidden := _against_file(task, verb, content):
         return forbidden
     if "group" in content and content["group"] not in pool.groups:
         return f"{task.name} has no group {content['group']!r}"
-    closed = f"{_closed(task)}{pool.closed[:16].replace('T', ' ')} UTC"
+    closed = f"{task.name} is closed since {pool.closed[:16].replace('T', ' ')} UTC"
     if verb == TaskVerb.ADD and pool.closed and not content.get("reopen"):
         return f"{closed}; 'jim task add --reopen' opens it again"
     return closed if verb == TaskVerb.CLOSE and pool.closed else ""

@@ -197,7 +197,7 @@ def _chosen(view: View, verb: TaskVerb, arguments: argparse.Namespace, wished: W
     if names:
         found = [_wanted(view, verb, named(view, name), arguments, wished) for name in names]
         for each in found:
-            if each.left and not changes_nothing(each.task, verb, each.left):
+            if each.left and not changes_nothing(each.task, verb, pool_of(view.store, each.task)):
                 raise BadRequest(each.left)
         return found
     fitting = list(_all(view, verb, arguments, wished))
