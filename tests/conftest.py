@@ -45,7 +45,7 @@ COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # 
 # and long scenes of tasks. They take two thirds of the time of all tests, so `make test` leaves them to `make more`.
 MORE = (
     *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/", "tests/monitoring/"),
-    *(f"tests/unit/test_{what}.py" for what in ("install", "distributions", "docs_site", "release")),
+    *(f"tests/unit/test_{what}.py" for what in ("install", "distributions", "docs_site", "docs_site_parts", "release")),
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
     *(
@@ -64,7 +64,10 @@ MORE = (
     *(f"tests/unit/shell/test_{what}.py" for what in ("strangers", "taken_already", "cancel_and_poll")),
     *("tests/unit/pages/routes/test_tasks.py", "tests/unit/pages/routes/test_task_control.py"),
     *(f"tests/unit/pages/test_{what}.py" for what in ("private", "truth", "hostile")),
-    "tests/unit/test_reused_ids.py",
+    *("tests/unit/test_reused_ids.py", "tests/unit/keeper/results/test_outputs_of_failed.py"),
+    *("tests/unit/tasks/test_chain_histories.py", "tests/unit/splitting/test_every_splitter.py"),
+    *("tests/unit/shell/test_condor.py", "tests/unit/cli/tasks/test_story.py"),
+    *("tests/unit/cli/test_live.py", "tests/unit/cli/test_terminal.py"),
 )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import io
 import re
-import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -489,9 +487,8 @@ def _all_of(folder: str) -> list[Path]:
 @cache
 def code_lines(file: str) -> frozenset[int]:
     """Number the lines that are neither blank, nor comment, nor docstring."""
-    unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    tokens = tokenize.generate_tokens(io.StringIO(text_of(file)).readline)
-    lines = {n for each in tokens if each.type not in unseen for n in range(each.start[0], each.end[0] + 1)}
+    numbered = enumerate(text_of(file).splitlines(), 1)
+    lines = {n for n, line in numbered if line.strip() and not line.lstrip().startswith("#")}
     for node in nodes_of(file):
         if (
             isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
