@@ -9,12 +9,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from jim.admin import keepers
 from jim.admin.code import load_all
 from jim.admin.finding import FAILED, OK, WARNING, Finding
+from jim.admin.home import others
 from jim.clock import Clock
 from jim.command import run
 from jim.doors import untaken_files
@@ -47,6 +48,8 @@ READING_SECONDS = 10.0
 def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:
     """Ask every question; a question that depends on a failed one is left out."""
     yield _ask("libraries", _libraries)
+    if (found := _ask("another JIM", lambda: others(os.environ.get("PATH", os.defpath)))).level != OK:
+        yield found
     try:
         site = site_file.load()
     except JimError as error:
@@ -99,10 +102,9 @@ def _of_site(site: Site, root: Path) -> Iterator[tuple[str, Callable[[], Finding
 def _ask(name: str, question: Callable[[], Finding]) -> Finding:
     """Ask one question; a question without an answer is a failure, too."""
     try:
-        found = question()
+        return question().named(name)
     except (JimError, OSError, ValueError, ImportError) as error:
         return Finding(name, FAILED, str(error))
-    return Finding(name, found.level, found.said, found.todo)
 
 
 def _good(said: str) -> Finding:
@@ -110,15 +112,15 @@ def _good(said: str) -> Finding:
 
 
 def _libraries() -> Finding:
-    missing = []
-    for name in LIBRARIES:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            missing.append(name.partition(".")[0])
-    if missing:
+    if missing := [name.partition(".")[0] for name in LIBRARIES if not _is_there(name)]:
         return Finding("", FAILED, f"missing: {', '.join(missing)}", how_to_install(missing))
     return _good(", ".join(name.partition(".")[0] for name in LIBRARIES))
+
+
+def _is_there(name: str) -> bool:
+    with suppress(ImportError):
+        return bool(importlib.import_module(name))
+    return False
 
 
 # The state directory

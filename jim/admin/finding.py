@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 
@@ -15,6 +15,10 @@ class Finding:
     level: str
     said: str
     todo: str = ""
+
+    def named(self, name: str) -> Finding:
+        """Return it as the answer to a question of this name."""
+        return replace(self, name=name)
 
 
 def expected(name: str, good: bool, what: str, todo: str) -> Finding:

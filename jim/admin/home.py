@@ -1,11 +1,17 @@
-"""Where this JIM lies, for those who put links to it elsewhere."""
+"""Where this JIM lies, for those who put links to it elsewhere, and whether there is another one."""
 
 from __future__ import annotations
 
+import os
+import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
-from jim.guide import SHELL
+from jim.admin.finding import OK, WARNING, Finding
+from jim.guide import SHELL, guide
+
+LONGEST, LEADS = 1000, re.compile(r'^exec "(.+)/shell/jim"', re.MULTILINE)  # of a script that only leads to JIM
 
 
 def _home() -> Path:
@@ -26,3 +32,22 @@ HOME = _home()
 def closed_place() -> Path | None:
     """Return the directory that keeps accounts from JIM, if there is one."""
     return next((each for each in (HOME, *HOME.parents) if not each.stat().st_mode & stat.S_IXOTH), None)
+
+
+def others(path: str) -> Finding:
+    """Warn of another JIM that `make install` or a package has put on the search path: one of the two is hidden."""
+    programs = [Path(each, "jim") for each in path.split(os.pathsep) if each]
+    homes = {each: _led_to(each) for each in programs if os.access(each, os.X_OK)}
+    found = [f"{each} leads to {home}" for each, home in homes.items() if home and Path(home) != HOME]
+    if not found:
+        return Finding("", OK, f"it lies in {HOME}")
+    words = f"this JIM lies in {HOME}, and {'; '.join(found)}: `jim` is the first on the search path"
+    return Finding("", WARNING, words, f"remove one of them: {guide('installing.md')}, Move to the package, says how")
+
+
+def _led_to(program: Path) -> str:
+    """Return where the JIM lies that a program leads to; empty if it is none of those."""
+    with suppress(OSError), program.open(errors="replace") as file:
+        match = LEADS.search(file.read(LONGEST))
+        return match[1] if match else ""
+    return ""
