@@ -94,13 +94,14 @@ def test_pip_installs_a_jim_whose_doors_work(tmp_path, account):
         hello = Path(account.pw_dir) / "hello.toml"
         shutil.copy(ROOT / "examples/hello.toml", hello)
         hello.chmod(0o644)
-        doors = place / "libexec/jim/shell"
+        doors, (package,) = place / "bin", place.glob("lib/python3*/site-packages/jim")
         home = f"HOME={account.pw_dir}"
         become = ("runuser", "-u", ACCOUNT, "--", "env", "-i", home)
         assert said(*become, doors / "jim-submit", hello).startswith("GRAM_SCRIPT_JOB_ID:1\n")
         assert "1 completed" in said(*become, place / "bin/jim", "watch", "1")
         assert said(*become, doors / "jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n"
-        assert (doors / "gram/samgrid.pm").is_file()
+        assert said(*become, package / "shell/jim-poll", "1") == "GRAM_SCRIPT_JOB_STATE:8\n\n"
+        assert (package / "shell/gram/samgrid.pm").is_file()
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
