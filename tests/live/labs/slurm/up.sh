@@ -95,7 +95,7 @@ MaxArraySize=100001
 MessageTimeout=10
 SlurmctldTimeout=60
 SlurmdTimeout=60
-KillWait=5
+KillWait=20
 $completion
 $(n=1; while [ "$n" -le "$nodes" ]; do
     echo "NodeName=n$n NodeHostname=${host%%.*} NodeAddr=127.0.0.1 Port=$((17000 + n)) CPUs=$cpus RealMemory=$memory"
