@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.live.site import copy_of_the_source, until
 
 BASE = Path("/var/cache/jim-live/debian-12")  # made once: it takes a minute and a half
-MIRROR = "http://deb.debian.org/debian"
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "sudo", "ca-certificates")
 CONTROL = next(
     line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"
@@ -124,7 +123,7 @@ def _make_base() -> None:
     new = BASE.with_name("new")
     shutil.rmtree(new, ignore_errors=True)
     new.parent.mkdir(parents=True, exist_ok=True)
-    said("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", new, MIRROR)
+    said("debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", "bookworm", new)
     # As this machine has it: where packages come from, and how to get there.
     shutil.rmtree(new / "etc/apt")
     shutil.copytree("/etc/apt", new / "etc/apt", symlinks=True)
