@@ -77,8 +77,7 @@ class Release:
         self.source.mkdir()
         archive = self.place / "archive.tar"
         self._git("-c", "tar.umask=0022", "archive", "--output", str(archive), "HEAD")
-        with tarfile.open(archive) as tar:
-            tar.extractall(self.source, filter="fully_trusted")
+        self.run("tar", "--no-same-owner", "-xpf", str(archive), cwd=self.source)
         file = self.source / "jim/__init__.py"
         text = file.read_text()
         if STAMP not in text:
@@ -121,8 +120,8 @@ def sdist(release: Release, version: str) -> None:
     """Make the source distribution; what setuptools has packed has the times and rights of this machine."""
     made = release.place / release.python("-c", BUILD, "build_sdist", str(release.place)).split()[-1]
     unpacked = release.place / "sdist"
-    with tarfile.open(made) as tar:
-        tar.extractall(unpacked, filter="fully_trusted")
+    unpacked.mkdir()
+    release.run("tar", "--no-same-owner", "-xpf", str(made), cwd=unpacked)
     (folder,) = unpacked.iterdir()
     release.packed(folder, folder.name)
 

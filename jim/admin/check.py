@@ -48,8 +48,8 @@ READING_SECONDS = 10.0
 def findings(mounts: str | None = None, root: Path = Path("/")) -> Iterator[Finding]:
     """Ask every question; a question that depends on a failed one is left out."""
     yield _ask("libraries", _libraries)
-    if (found := _ask("another JIM", lambda: others(os.environ.get("PATH", os.defpath)))).level != OK:
-        yield found
+    if (hidden := _ask("another JIM", lambda: others(os.environ.get("PATH", os.defpath)))).level != OK:
+        yield hidden
     try:
         site = site_file.load()
     except JimError as error:

@@ -38,10 +38,10 @@ def others(path: str) -> Finding:
     """Warn of another JIM that `make install` or a package has put on the search path: one of the two is hidden."""
     programs = [Path(each, "jim") for each in path.split(os.pathsep) if each]
     homes = {each: _led_to(each) for each in programs if os.access(each, os.X_OK)}
-    found = [f"{each} leads to {home}" for each, home in homes.items() if home and Path(home) != HOME]
-    if not found:
+    elsewhere = [f"{each} leads to {home}" for each, home in homes.items() if home and Path(home) != HOME]
+    if not elsewhere:
         return Finding("", OK, f"it lies in {HOME}")
-    words = f"this JIM lies in {HOME}, and {'; '.join(found)}: `jim` is the first on the search path"
+    words = f"this JIM lies in {HOME}, and {'; '.join(elsewhere)}: `jim` is the first on the search path"
     return Finding("", WARNING, words, f"remove one of them: {guide('installing.md')}, Move to the package, says how")
 
 
