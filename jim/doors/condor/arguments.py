@@ -6,16 +6,18 @@ and not sourced.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from getopt import GetoptError, getopt
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jim.errors import BadRequest
-from jim.files import read_regular
+from jim.errors import BadRequest, JimError
+from jim.files import read_regular, read_whole
 
 OPTIONS = "a:i:o:e:c:s:v:V:dw:q:n:N:z:h:g:G:M:P:S:r:p:l:x:u:j:T:I:O:R:C:D:m:A:t:"
+STDIN = Path("/dev/stdin")
 LONGEST = 4 * 1024 * 1024
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)', re.DOTALL)
 # blahpd puts a backslash before these, also where they stand in quotes; before others, a backslash is one.
@@ -41,9 +43,18 @@ class Called(NamedTuple):
         return self.options.get(letter, "")
 
 
+def _call(file: Path) -> tuple[str, list[str]]:
+    """Read the spool and the words of a call, after their number; each ends with a zero byte."""
+    content = read_whole(os.dup(0), LONGEST, "the call") if file == STDIN else read_regular(file, LONGEST)
+    number, *parts = content.decode(errors="surrogateescape").split("\0")[:-1] or [""]
+    if not parts or number != str(len(parts) - 1):
+        raise JimError("the call of jim_submit.sh arrived in part: it is made again")  # its writer was killed
+    return parts[0], parts[1:]
+
+
 def read(file: Path) -> Called:
-    """Read the spool and the words of a call, each of which ends with a zero byte, and the lists that they name."""
-    spool, *words = read_regular(file, LONGEST).decode(errors="surrogateescape").split("\0")[:-1] or [""]
+    """Read what a submit script hands on, and the lists that it names."""
+    spool, words = _call(file)
     try:
         pairs, rest = getopt(words, OPTIONS)
     except GetoptError as error:

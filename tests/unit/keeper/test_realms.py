@@ -41,7 +41,9 @@ def submit(world, tmp_path, iwd):
     def submit(*words, inputs=()):
         (tmp_path / "list").write_text("".join(f"{each}\n" for each in inputs))
         options = ("-c", "/bin/true", "-w", iwd, "-o", "out", "-D", "home_bl_1", "-I", tmp_path / "list", *words)
-        (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in (tmp_path / "spool", *options)))
+        (tmp_path / "call").write_bytes(
+            b"".join(f"{word}\0".encode() for word in (len(options), tmp_path / "spool", *options))
+        )
         assert run_grid_job.main(["--door", "condor", "submit", str(tmp_path / "call")]) == 0
         return world
 

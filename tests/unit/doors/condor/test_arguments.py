@@ -5,7 +5,7 @@ import time
 import pytest
 
 from jim.doors.condor.arguments import assignments, environment, quoted, read
-from jim.errors import BadRequest
+from jim.errors import BadRequest, JimError
 
 # As blahpd of HTCondor 23.9.6 called the script; the lists in files are ours.
 CALL = [
@@ -17,7 +17,7 @@ CALL = [
 
 
 def call(tmp_path, *words):
-    (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in ("/spool", *words)))
+    (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in (len(words), "/spool", *words)))
     return read(tmp_path / "call")
 
 
@@ -27,6 +27,15 @@ def test_a_call_of_htcondor(tmp_path):
     assert found.arguments == ("one", "two words", "its")
     assert found.environment == {"A": "x y", "X": "7"}
     assert (found.inputs, found.outputs, found.requirements, found.spool) == ((), (), {}, "/spool")
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 30, -1])
+def test_a_call_whose_writer_was_killed_is_no_call(tmp_path, length):
+    """Half of a call would be another job."""
+    whole = b"".join(f"{word}\0".encode() for word in (len(CALL), "/spool", *CALL))
+    (tmp_path / "call").write_bytes(whole[:length])
+    with pytest.raises(JimError, match="arrived in part"):
+        read(tmp_path / "call")
 
 
 def test_lists_in_files(tmp_path):

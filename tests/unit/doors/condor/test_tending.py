@@ -38,7 +38,7 @@ def iwd(tmp_path):
 def submit(world, tmp_path, iwd):
     def submit(*words, number=1):
         options = ("-c", "/bin/true", "-w", str(iwd), "-o", "out", "-D", f"home_bl_{number}", *words)
-        (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in ("", *options)))
+        (tmp_path / "call").write_bytes(b"".join(f"{word}\0".encode() for word in (len(options), "", *options)))
         assert run_grid_job.main(["--door", "condor", "submit", str(tmp_path / "call")]) == 0
         return world
 
