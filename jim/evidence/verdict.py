@@ -31,6 +31,10 @@ class Verdict:
 # Kinds of ends that the next attempt would meet again: it would take as long.
 OF_TIME = (Kind.TIME_LIMIT, Kind.CPU_LIMIT)
 NOT_FOUND = 127
+MOST_LOST, SHARE_LOST = (
+    10,
+    100,
+)  # lost outputs that are made again by themselves: no more, and no more than 1 in so many
 # Exit codes with which a shell says that it cannot start a program; a program may use them otherwise.
 MEANT: dict[int | None, str] = {
     126: ", as of a program that may not be run",
@@ -124,6 +128,19 @@ def of_bad_outputs(problem: str) -> Verdict:
     """Judge an attempt whose outputs differ from its exit record."""
     found = reason(Kind.OUTPUTS_DIFFER, what=problem)
     return Verdict(State.FAILED, found, Witness.EXIT_RECORD, again=True)
+
+
+def most_lost(completed: int) -> int:
+    """Return of how many completed local jobs JIM makes lost outputs again by itself. Of less than 200, one is few.
+
+    A work directory that came back empty, or that is another one, must not make JIM do everything again.
+    """
+    return min(MOST_LOST, max(1, completed // SHARE_LOST))
+
+
+def few_lost(lost: int, completed: int) -> bool:
+    """Tell whether JIM makes so many lost outputs again by itself."""
+    return lost <= most_lost(completed)
 
 
 def of_lost_outputs(problem: str) -> Verdict:

@@ -15,6 +15,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.looks import AT_ONCE, SPARE_THREAD, THREAD
 from jim.keeper.queue.fulfilling import OTHERS
 from jim.keeper.results.answering import write_anew
+from jim.keeper.results.lost_outputs import fail_of_task
 from jim.keeper.workers import NEVER
 from jim.tasks.moves import Tasks
 
@@ -51,7 +52,7 @@ def of_grid_job(make: Callable[[Keeper, GridJob], float]) -> Move:
 
 def of_tasks() -> Move:
     """Return the move about tasks, which fulfils what they want of their grid jobs as if a person had asked."""
-    tasks = Tasks(fulfil_for_task)
+    tasks = Tasks(fulfil_for_task, fail_of_task)
     return Move(tasks, is_of_grid_job=False, rest=tasks.rest)
 
 

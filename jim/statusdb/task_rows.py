@@ -128,6 +128,8 @@ class Task(NamedTuple):
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
 UNPRINTABLE = "its name has characters that cannot be printed"
 NOT_KEPT = "its grid job is no longer kept, nor is its file"  # the note of an item that is gone for good
+USED = "damaged, and more of its piece is used"  # of an output: it is not made again by itself
+DAMAGED = "its file was damaged before it was used"  # the note of an item that is gone until it is made again
 CHANGING = "its file is changing"  # the note of an item that is gone until its file has come to rest
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from jim.errors import JimError, StoreError
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.counting import tick
+from jim.tasks.damaged import Spoil
 from jim.tasks.effects import is_tried
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces import trial_waves
@@ -30,8 +31,9 @@ TOGETHER_SECONDS = 0.2  # what is due so soon waits for one another
 class Tasks:
     """The move that keeps tasks going. The store has everything that matters; this remembers only when to look."""
 
-    def __init__(self, wish: ending.Wish) -> None:
+    def __init__(self, wish: ending.Wish, spoil: Spoil) -> None:
         self.looking, self.planning, self.releasing, self._wish = Looking(), Planning(), Releasing(), wish
+        self._spoil = spoil
         self._due: dict[int, float] | None = None  # seconds since boot, of each task; none before the first round
         self._waiting: deque[int] = deque()  # tasks whose turn has come
         self._changes = -1
@@ -107,7 +109,7 @@ class Tasks:
                 when = min(when, self.releasing.release(keeper, task))
         else:
             self.looking.forget(keeper, task)
-        when = min(when, hand_in(keeper, task), keep(keeper, task))
+        when = min(when, hand_in(keeper, task, self._spoil), keep(keeper, task, self._spoil))
         when = min(when, ending.go_on(keeper, task, self._wish))
         self.looking.ends.close(keeper, task)
         return min(when, conclude(keeper, task))

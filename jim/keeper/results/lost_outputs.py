@@ -20,7 +20,6 @@ from jim.model import State, Step, Verb, Witness
 from jim.tasks.results.following import follow_wave, unsettle
 
 log = logging.getLogger(__name__)
-MOST, SHARE = 10, 100  # local jobs that are tried again by themselves: no more than these, and than 1 in SHARE
 LOOK_AGAIN_SECONDS, HELD_SECONDS = 1.0, 30.0
 
 
@@ -86,15 +85,14 @@ def _patience(keeper: Keeper, problems: Problems) -> float:
 def _held(keeper: Keeper, grid: int, problems: Problems) -> str:
     """Say why nothing is tried again without a person; empty: these few are.
 
-    A directory that is away may come back. A work directory that came back empty, or that is another one, must not
-    make JIM do everything again. Of less than 200 local jobs, one is few.
+    A directory that is away may come back.
     """
     completed = keeper.store.counts(grid).get(State.COMPLETED, 0)
-    most = min(MOST, max(1, completed // SHARE))
     away = next((claimed.directory for claimed, problem in problems if problem.away), None)
-    if not away and len(problems) <= most:
+    if not away and verdict.few_lost(len(problems), completed):
         return ""
     of_all = f"{len(problems):,} of {completed:,} completed local jobs"
+    most = verdict.most_lost(completed)
     why = f"{away} is away" if away else f"{of_all} are affected, and JIM tries only {most} of them again by itself"
     return (
         f"{why}. If the files come back, JIM goes on by itself. If not, `jim retry {grid}` tries these local jobs "
@@ -153,6 +151,18 @@ def fail(keeper: Keeper, job: GridJob, *, gives_up: bool, chosen: Collection[int
                 judging.spoil(keeper, claimed.key, bad, gives_up=gives_up, failed=failed)
 
 
+def fail_of_task(keeper: Keeper, job: GridJob, n: int, problem: str, again: bool) -> None:
+    """Let a completed local job of a task's wave fail whose outputs were lost before the task could use them."""
+    last = keeper.store.last_run(job.id, n)
+    if last is None:
+        return
+    with keeper.store.transaction():
+        if job.step is Step.FINISHED:
+            keeper.store.set_grid_job(job.id, step=Step.ACTIVE, wish="", outcome="", reason="")
+        bad = verdict.of_lost_outputs(problem)
+        judging.spoil(keeper, (job.id, last.k, last.idx), bad, gives_up=not again, failed=_follows(keeper, job))
+
+
 def _kept_elsewhere(keeper: Keeper, job: GridJob, problems: Problems) -> set[int]:
     """Return the local jobs whose outputs count elsewhere: a task has stored them, or an earlier tar was delivered."""
     before = int((job.result or {}).get("submissions", 0))  # all of these had ended, and a tar had their outputs
@@ -164,7 +174,7 @@ def _kept_by_task(keeper: Keeper, job: GridJob) -> set[int]:
     if wave is None or wave.t:
         return set()
     pieces = keeper.store.pieces.of_wave(wave.task, wave.w)
-    return {each.n for each in pieces if keeper.store.outputs.is_kept_elsewhere(wave.task, each.p)}
+    return {each.n for each in pieces if keeper.store.outputs.is_used(wave.task, each.p)}
 
 
 def _follows(keeper: Keeper, job: GridJob) -> Callable[[], None]:

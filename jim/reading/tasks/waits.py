@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from jim.model import Step
@@ -23,6 +22,7 @@ from jim.statusdb.task_rows import (
     EMPTY,
     LIVE_TASKS,
     UNPRINTABLE,
+    USED,
     ItemState,
     Output,
     OutputState,
@@ -58,7 +58,8 @@ STORE_BACK = "mount it or put it back; it is tried again, at the latest after te
 ACCEPT_STORE = "; or say `jim task resume {name}` if the directory that is there now is meant"
 LOOKED_AGAIN = "it is looked at again; no item changes meanwhile"
 ACCEPT = "; mount it, or say `jim task reopen {name}` if the directory that is there now is meant"
-LOST = "put that file back as it was, for its piece is completed; `jim task cancel {name}` gives up what is not stored"
+DAMAGED = "unless it comes back as it was, its piece fails; a few are tried again, others by `jim task retry {name}`"
+REDO = "`jim task redo {name}/{p} --with-all` makes it again, with all that was made of it"
 
 
 def next_step(task: Task) -> str:
@@ -101,22 +102,14 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
 
 
 def _kept_later(view: View, task: Task, output: Output) -> str:
-    """Return what lets an output be kept: what is lost of a completed piece, nobody makes again."""
-    lost = output.todo is Todo.STORE and _is_lost(Path(output.place))
-    if not lost and output.todo is Todo.STORE and view.store.fact(another_fact(task.id, output.stream)):
+    """Return what lets an output be kept."""
+    if output.reason.startswith(USED):
+        return REDO.format(name=task.name, p=output.p)
+    if output.reason.startswith(output.place):
+        return DAMAGED.format(name=task.name)
+    if output.todo is Todo.STORE and view.store.fact(another_fact(task.id, output.stream)):
         return STORE_BACK + (ACCEPT_STORE.format(name=task.name) if task.state is TaskState.RUNNING else "")
-    return LOST.format(name=task.name) if lost else KEPT_LATER
-
-
-def _is_lost(path: Path) -> bool:
-    """Tell whether a file is not there; while nobody can look, nothing is lost."""
-    try:
-        path.lstat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return False
+    return KEPT_LATER
 
 
 def _test(view: View, task: Task) -> Iterator[Wait]:

@@ -13,6 +13,7 @@ from itertools import groupby
 from jim.statusdb.connected import StorePart
 from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import (
+    DAMAGED,
     UNSENT,
     Ended,
     Item,
@@ -46,7 +47,7 @@ MISSING = (
 )
 HOLDERS = (  # the pieces that wait for an item, or have failed with it
     "SELECT DISTINCT p.* FROM piece_item x JOIN piece p ON p.task = x.task AND p.p = x.p JOIN task t ON t.id = p.task "
-    "WHERE x.item = ? AND p.p < t.next_piece AND p.state IN ('waiting', 'failed')"
+    "WHERE x.item = ? AND p.p < t.next_piece AND p.state IN ('waiting', 'ready', 'failed')"
 )
 
 
@@ -168,14 +169,15 @@ class Chains(StorePart, Following):
 
     def promised(self, outputs: Sequence[int]) -> None:
         """Let promises be items of the tasks that they are for; groups that were closed are opened again."""
-        for _, some in groupby(sorted(self._outputs_by_id(outputs), key=_pool), key=_pool):
+        for _, some in groupby(sorted(self.outputs_by_id(outputs), key=_pool), key=_pool):
             those = list(some)
             for source in self._sources_of(those[0]):
                 for first in {each.grp: each for each in reversed(those)}.values():
                     self._open(source, first)
                 self._feed(source, those, PROMISED)
 
-    def _outputs_by_id(self, numbers: Sequence[int]) -> list[Output]:
+    def outputs_by_id(self, numbers: Iterable[int]) -> list[Output]:
+        """Return outputs by their numbers."""
         sql = f"{OUTPUTS} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
         return list(map(read_output, self.db.execute(sql, (ids(numbers),))))
 
@@ -200,6 +202,9 @@ class Chains(StorePart, Following):
         """Let the items that outputs are follow them."""
         if now is OutputState.BROKEN:
             self._set_there(outputs, PROMISED, BROKEN)
+            for each in self.items_of(outputs):
+                if each.there == THERE:
+                    self._lose(each)
         elif now is OutputState.PROMISED:
             self._set_there(outputs, BROKEN, PROMISED)
             self.promised(outputs)
@@ -207,7 +212,7 @@ class Chains(StorePart, Following):
             for each in self.items_of(outputs):
                 self._withdraw(each)
         elif now is OutputState.STORED:
-            self._fulfil(self._outputs_by_id(outputs))
+            self._fulfil(self.outputs_by_id(outputs))
 
     def _set_there(self, outputs: Sequence[int], was: int, now: int) -> None:
         sql = (
@@ -222,6 +227,27 @@ class Chains(StorePart, Following):
         sql = "SELECT task, id FROM item WHERE output IN (SELECT value FROM json_each(?)) AND output > 0"
         found = self.db.execute(sql, (ids(outputs),)).fetchall()
         return [self.pools.items(task, [number])[number] for task, number in found]
+
+    def _lose(self, item: Item) -> None:
+        """Let an item be promised again whose file was there, and is damaged before it was used.
+
+        Without promises nobody waits for it: its pieces are taken back.
+        """
+        self.db.execute("UPDATE item SET there = ? WHERE id = ?", (BROKEN, item.id))
+        self.tasks.mark([item.task])
+        unsent = [each.p for each in self.holders(item.id) if each.state in UNSENT]
+        if any(spec.promises for _, source in self._brought_by(item) if (spec := self._spec_of(source))):
+            self.pools.move_items(item.task, [item.id] * (item.state is ItemState.AVAILABLE), ItemState.PROMISED)
+            self.count_missing(item.task, unsent)
+            return
+        self.pieces.take_back(item.task, unsent)
+        if self.pools.items(item.task, [item.id])[item.id].state in (ItemState.AVAILABLE, ItemState.PROMISED):
+            self.pools.move_items(item.task, [item.id], ItemState.GONE, note=DAMAGED)
+
+    def _brought_by(self, item: Item) -> list[tuple[Output, Source]]:
+        """Return what brings an item, and the sources of its task by which it comes."""
+        outputs = self.outputs_by_id([item.output])
+        return [(each, source) for each in outputs for source in self._sources_of(each) if source.task == item.task]
 
     def _withdraw(self, item: Item) -> None:
         """Let an item be gone that nobody will bring; pieces that wait for it, or have failed with it, are taken back.
@@ -238,11 +264,10 @@ class Chains(StorePart, Following):
 
     def _may_promise_anew(self, item: Item) -> None:
         """Open the group of an item whose piece was taken back before it was sent: the rest of that is planned anew."""
-        for output in self._outputs_by_id([item.output]):
+        for output, source in self._brought_by(item):
             by = self.pieces.one(output.task, output.p)
-            for source in self._sources_of(output) if by and by.state in ANEW else ():
-                if source.task == item.task:
-                    self._open(source, output, "is withdrawn")
+            if by and by.state in ANEW:
+                self._open(source, output, "is withdrawn")
 
     def holders(self, item: int) -> list[PieceRow]:
         """Return the pieces that wait for an item, or have failed with it."""
@@ -265,8 +290,8 @@ class Chains(StorePart, Following):
         facts = (output.bytes, self._record(output), item.id)
         self.db.execute("UPDATE item SET there = 1, size = ?, record = ? WHERE id = ?", facts)
         self.tasks.mark([item.task])
-        if item.state is ItemState.PROMISED:
-            self.pools.move_items(item.task, [item.id], ItemState.AVAILABLE)
+        if item.state is ItemState.PROMISED or (item.state is ItemState.GONE and item.note == DAMAGED):
+            self.pools.move_items(item.task, [item.id], ItemState.AVAILABLE, note="")
             self.pools.make_dirty(item.task, item.grp)
         self.count_missing(item.task, [each.p for each in self.holders(item.id)])
 

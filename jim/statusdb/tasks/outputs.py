@@ -91,13 +91,14 @@ class Outputs(StorePart):
         )
         return list(map(read_output, self.db.execute(sql, (task, before, limit))))
 
-    def is_kept_elsewhere(self, task: int, p: int) -> bool:
-        """Tell whether anything that a piece has brought is stored, or is in a piece of another task."""
+    def is_used(self, task: int, p: int, but: int = 0) -> bool:
+        """Tell whether anything that a piece has brought was given to another task, or is stored, but one output."""
         sql = (
-            "SELECT 1 FROM output o LEFT JOIN item i ON i.output = o.id AND i.output > 0 WHERE o.task = ? AND o.p = ? "
-            "AND (o.state = 'stored' OR i.state IN ('acquired', 'completed', 'failed')) LIMIT 1"
+            "SELECT 1 FROM output o LEFT JOIN item i ON i.output = o.id AND i.output > 0 "
+            "LEFT JOIN piece_item x ON x.item = i.id LEFT JOIN piece q ON q.task = x.task AND q.p = x.p "
+            "WHERE o.task = ? AND o.p = ? AND (o.state = 'stored' AND o.id <> ? OR q.wave > 0) LIMIT 1"
         )
-        return self.db.execute(sql, (task, p)).fetchone() is not None
+        return self.db.execute(sql, (task, p, but)).fetchone() is not None
 
     def next_due(self, task: int) -> float | None:
         """Return when a worker may have something to do with an output of a task; None: never."""
@@ -148,6 +149,13 @@ class Outputs(StorePart):
         with self.transaction():
             self.change(output.id, place=place, todo=Todo.NOTHING, reason="")
             self._move_outputs([output.id], OutputState.STORED)
+
+    def is_lost(self, output: Output) -> None:
+        """Record that the file of an output is gone or changed; nothing was made of it, and its piece has failed."""
+        with self.transaction():
+            self.change(output.id, reason="")
+            if output.state is OutputState.STORED:
+                self._move_outputs([output.id], OutputState.BROKEN)
 
     def is_given_up(self, output: Output, why: str) -> None:
         """Record that an output will get no place in a store: its task is cancelled."""

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, T
 from jim.statusdb.task_spec import OutputSpec
 from jim.statusdb.tasks.outputs import store_fact
 from jim.tasks.counting import count_ends, sent_at
+from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, heed
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.waves import DIGITS
@@ -58,9 +59,10 @@ class Kept(NamedTuple):
     trouble: str = ""  # it is tried again
     another: bool = False  # its store is another directory than before
     bad: str = ""  # its piece has failed
+    damage: Damage | None = None  # to what the piece has left
 
 
-def keep(keeper: Keeper, task: Task) -> float:
+def keep(keeper: Keeper, task: Task, spoil: Spoil) -> float:
     """Let a worker read or store what is due; return when to ask again."""
     key = ("task outputs", task.id)
     due = keeper.store.outputs.next_due(task.id)
@@ -74,7 +76,7 @@ def keep(keeper: Keeper, task: Task) -> float:
     pools = {each.name: each for each in task.spec.outputs}
     stores = {name: keeper.store.fact(store_fact(task.id, name)) for name in pools}
     work = partial(_keep_all, pools, stores, task, outputs)
-    return start(keeper, task, Errand(key, work, partial(_kept, keeper, task)))
+    return start(keeper, task, Errand(key, work, partial(_kept, keeper, task, spoil)))
 
 
 def _keep_all(
@@ -87,12 +89,15 @@ def _keep_all(
 def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output) -> Kept:
     try:
         if output.todo is Todo.READ:
-            about = read_about(Path(output.place + stream.about))
+            with _of_payload(output, output.place + stream.about):
+                about = read_about(Path(output.place + stream.about))
             return Kept(output, record=about, bad=streams.too_many(stream, output.name, about))
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
         there = identity(Path(stream.store), stores[output.stream], f"store {stream.store}")
         stores[output.stream] = there
         return Kept(output, place=str(store(output, Path(stream.store) / name, task.nonce)), store=there)
+    except Damaged as error:
+        return Kept(output, damage=error.damages[0])
     except Bad as error:
         return Kept(output, bad=f"{output.name}{stream.about}: {error}")
     except OSError as error:
@@ -100,6 +105,19 @@ def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output
         return Kept(output, trouble=f"{place}: {in_words(error)}")
     except JimError as error:
         return Kept(output, trouble=str(error), another=isinstance(error, AnotherDirectory))
+
+
+@contextmanager
+def _of_payload(output: Output, path: str) -> Iterator[None]:
+    """Tell what is wrong with a file that a piece has left from troubles of the store."""
+    try:
+        yield
+    except (Damaged, Bad):
+        raise
+    except (JimError, OSError) as error:
+        if damage := damage_of(output, path, error):
+            raise Damaged([damage]) from error
+        raise
 
 
 def read_about(path: Path) -> dict[str, Any]:
@@ -160,9 +178,10 @@ def _content(output: Output) -> Iterator[bytes]:
     """Yield what a piece has left; errors name that file, for others are about the store."""
     left = exit_record.Output(output.bytes, output.sha256, output.name)
     try:
-        yield from verified(Path(output.place.removesuffix(f"/{output.name}")), left)
-    except (JimError, OSError) as error:
-        raise JimError(f"{output.place}: {in_words(error) if isinstance(error, OSError) else error}") from error
+        with _of_payload(output, output.place):
+            yield from verified(Path(output.place.removesuffix(f"/{output.name}")), left)
+    except OSError as error:
+        raise JimError(f"{output.place}: {in_words(error)}") from error
 
 
 def _mode(output: Output) -> int:
@@ -189,13 +208,14 @@ def _is_there(output: Output, target: Path) -> bool:
     raise JimError(f"{target} is there with other content")
 
 
-def _kept(keeper: Keeper, task: Task, kept: Sequence[Kept]) -> None:
+def _kept(keeper: Keeper, task: Task, spoil: Spoil, kept: Sequence[Kept]) -> None:
     """Record what a worker has done, in one transaction with all that follows from it."""
     with keeper.store.transaction():
         for each in kept:
             now = [one for one in keeper.store.outputs.of_piece(task.id, each.output.p) if one.id == each.output.id]
-            if now and now[0].todo is each.output.todo:
+            if now and now[0].todo is each.output.todo and each.damage is None:
                 _record(keeper, task, each)
+        heed(keeper, [each.damage for each in kept if each.damage], spoil)
         for p in {each.output.p for each in kept}:
             _follow(keeper, task, p)
 

@@ -196,18 +196,17 @@ def test_what_each_source_has_brought_is_counted(chain):
     assert found == {"gen": [2], "reco": [10], "merge": [2]}
 
 
-def test_a_file_that_was_lost_before_it_was_stored_is_to_be_put_back(chain):
+def test_a_file_that_was_lost_before_it_was_stored_is_told(chain):
     (chain.stores["gen"] / "gen-0000000-gen.dat").write_text("somebody's own")
     chain.chain(events=2)
     chain.until(lambda: bool(chain.work()) or any("other content" in each for each in told(chain, "gen")))
     (output,) = chain.store.outputs.of_piece(chain.task("gen").id, 0)
     Path(output.place).unlink()
     (chain.stores["gen"] / "gen-0000000-gen.dat").unlink()
-    chain.go(2, 20.0)
-    chain.go(2)
+    chain.until(lambda: any("No such file" in each for each in told(chain, "gen")))
     words = f"output gen of piece gen/0 is not stored: {output.place}: No such file or directory"
     assert told(chain, "gen")[words] == (
-        "put that file back as it was, for its piece is completed; `jim task cancel gen` gives up what is not stored"
+        "unless it comes back as it was, its piece fails; a few are tried again, others by `jim task retry gen`"
     )
 
 

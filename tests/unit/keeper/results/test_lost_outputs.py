@@ -173,7 +173,7 @@ def test_all_that_is_spoilt_is_found_in_one_pass(world, monkeypatch):
     passes = []
     real = packing.fill
     monkeypatch.setattr("jim.keeper.results.collecting.fill", lambda *given: passes.append(1) or real(*given))
-    monkeypatch.setattr("jim.keeper.results.lost_outputs.SHARE", 1)
+    monkeypatch.setattr("jim.evidence.verdict.SHARE_LOST", 1)
     grid = done(world, 6, spoil=[0, 2, 4])
     world.until(lambda: world.store.counts(grid).get(State.COMPLETED) == 3)
     assert passes == [1, 1]  # at first, and to be sure
