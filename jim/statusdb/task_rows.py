@@ -87,6 +87,7 @@ class Todo(StrEnum):
     NOTHING = ""
     READ = "read"  # the file that describes it; until then its piece is not completed
     STORE = "store"
+    WITHDRAW = "withdraw"  # its piece is done again: the stored file is moved aside first
 
 
 class WaveState(StrEnum):
@@ -205,6 +206,7 @@ class NewItem(NamedTuple):
 
 WANTED = 2  # a person wants a failed piece tried again
 EATEN = 3  # a black hole has eaten it
+REDO = 4  # it was sent with what is made again since: it is released once more when its local job has ended
 
 
 class PieceRow(NamedTuple):

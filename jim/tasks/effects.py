@@ -43,6 +43,7 @@ class TaskVerb(StrEnum):
     DROP = "drop"
     RETRY = "retry"
     RECOVER = "recover"
+    REDO = "redo"
     PRIORITY = "priority"
     FIX = "fix"
     CANCEL = "cancel"

@@ -30,7 +30,9 @@ from jim.tasks.file.requests import checked
 from jim.tasks.file.wish_checks import unfit
 from jim.tasks.file.words import THROTTLE
 from jim.tasks.keeping import Keeper
+from jim.tasks.pieces import redoing
 from jim.tasks.pieces.recovering import Recoveries
+from jim.tasks.pieces.redoing import Redos
 from jim.tasks.pieces.waves import fixed
 from jim.tasks.pool import lost_items, pool_wishes
 from jim.tasks.release_room import Place
@@ -44,25 +46,34 @@ FIXED = CUT_BY | KNOWN_BY | {"inputs", "stdin"}  # attributes of a request that 
 CHANGES = {TaskVerb.FIX: ("changes", FIXED), TaskVerb.RECOVER: ("attributes", CUT_BY | KNOWN_BY)}
 
 
-def must_wait(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> bool:
-    """Tell whether a wish waits for the pieces that a worker makes for it."""
-    if content["verb"] not in (TaskVerb.RECOVER, TaskVerb.RETRY):
+class Prepared:
+    """What workers prepare for wishes that wait."""
+
+    def __init__(self) -> None:
+        self.recoveries, self.redos = Recoveries(), Redos()
+
+
+def must_wait(keeper: Keeper, content: Mapping[str, Any], prepared: Prepared) -> bool:
+    """Tell whether a wish waits for what a worker prepares for it."""
+    if content["verb"] not in (TaskVerb.RECOVER, TaskVerb.RETRY, TaskVerb.REDO):
         return False
     try:
         task = keeper.store.tasks.named(content["target"].removeprefix(PREFIX))
     except UnknownJob:
         return False
-    return not (
-        _refused(keeper, task, content)
-        or _is_as_it_was(keeper, task, content)
-        or recoveries.has_pieces(keeper, task, content)
-    )
+    if _refused(keeper, task, content) or _is_as_it_was(keeper, task, content):
+        return False
+    if content["verb"] == TaskVerb.REDO:
+        return not prepared.redos.are_checked(keeper, task, content)
+    return not prepared.recoveries.has_pieces(keeper, task, content)
 
 
 def _refused(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
     """Return why a wish changes nothing; empty: it does."""
     verb = content["verb"]
     why = unfit(verb, content) or refusal(task, verb, content, pool_of(keeper.store, task))
+    if verb == TaskVerb.REDO and not why:
+        return redoing.refusal(keeper.store, task, content)
     if why or verb not in CHANGES:
         return why
     name, fixed_names = CHANGES[TaskVerb(verb)]
@@ -90,7 +101,7 @@ def _is_as_it_was(keeper: Keeper, task: Task, content: Mapping[str, Any]) -> boo
     return content["verb"] == TaskVerb.RETRY and not need_new(keeper.store, task, to_retry(keeper.store, task, content))
 
 
-def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> None:
+def take(keeper: Keeper, content: Mapping[str, Any], prepared: Prepared) -> None:
     """Fulfil a wish for a task, or note why it changes nothing."""
     verb, name, by = content["verb"], content["target"].removeprefix(PREFIX), str(content.get("by", ""))
     if verb == TaskVerb.CREATE:
@@ -107,10 +118,15 @@ def take(keeper: Keeper, content: Mapping[str, Any], recoveries: Recoveries) -> 
         return
     if verb == TaskVerb.RECOVER:
         lost = lost_items.lose(keeper, task)
-        keeper.store.tasks.note(task.id, "recover", lost_items.with_lost(recoveries.recover(keeper, task), lost))
+        keeper.store.tasks.note(
+            task.id, "recover", lost_items.with_lost(prepared.recoveries.recover(keeper, task), lost)
+        )
         return
     if verb == TaskVerb.RETRY:
-        _try_again(keeper, task, content, recoveries)
+        _try_again(keeper, task, content, prepared.recoveries)
+        return
+    if verb == TaskVerb.REDO:
+        keeper.store.tasks.note(task.id, "redo", prepared.redos.redo(keeper, task, content))
         return
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)

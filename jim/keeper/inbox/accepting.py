@@ -25,7 +25,6 @@ from jim.keeper.unreadable import say_that_it_is_left
 from jim.model import Step, Verb, Witness
 from jim.tasks import wishes as task_wishes
 from jim.tasks.effects import PREFIX
-from jim.tasks.pieces.recovering import Recoveries
 from jim.tasks.pieces.wave_wishes import refused_on_wave
 from jim.tasks.results.following import unsettle
 
@@ -84,8 +83,8 @@ def details(content: Mapping[str, Any]) -> Iterator[str]:
 class Wishes:
     """The wishes of one look into the inbox. Each is taken once, and after earlier wishes for the same local jobs."""
 
-    def __init__(self, keeper: Keeper, resplits: Resplits, recoveries: Recoveries, remove: Remove) -> None:
-        self.keeper, self.resplits, self.recoveries, self.remove = keeper, resplits, recoveries, remove
+    def __init__(self, keeper: Keeper, resplits: Resplits, prepared: task_wishes.Prepared, remove: Remove) -> None:
+        self.keeper, self.resplits, self.prepared, self.remove = keeper, resplits, prepared, remove
         self.tasks_waiting: set[str] = set()
         self.waiting: list[tuple[int, Slices]] = []
         self.unread: set[int] = set()  # grid jobs with a wish file that cannot be read at the moment
@@ -113,11 +112,11 @@ class Wishes:
     def _take_of_task(self, path: Path, content: dict[str, Any]) -> Then | None:
         """Record a wish for a task. A later wish for the same task waits for an earlier one."""
         waits = content["target"] in self.tasks_waiting
-        if waits or task_wishes.must_wait(self.keeper, content, self.recoveries):
+        if waits or task_wishes.must_wait(self.keeper, content, self.prepared):
             self.tasks_waiting.add(content["target"])
             return None
         self.keeper.store.fulfil(path.name)
-        task_wishes.take(self.keeper, content, self.recoveries)
+        task_wishes.take(self.keeper, content, self.prepared)
         return partial(inbox.taken, path)
 
     def _take(self, path: Path, content: dict[str, Any], job: GridJob, slices: Slices) -> Then | None:
@@ -183,7 +182,7 @@ class TakingInbox:
     """
 
     def __init__(self, remove: Remove) -> None:
-        self.resplits, self.recoveries, self.remove = Resplits(), Recoveries(), remove
+        self.resplits, self.prepared, self.remove = Resplits(), task_wishes.Prepared(), remove
         self._taking: Iterator[Then | None] | None = None  # the rest of the inbox, which a round had no time for
 
     def __call__(self, keeper: Keeper) -> None:
@@ -198,7 +197,7 @@ class TakingInbox:
                 keeper.workers.wake()
 
     def _begin(self, keeper: Keeper) -> Iterator[Then | None] | None:
-        wishes = Wishes(keeper, self.resplits, self.recoveries, self.remove)
+        wishes = Wishes(keeper, self.resplits, self.prepared, self.remove)
         return _take_all(keeper, wishes) if inbox.names(keeper.site.state) else None
 
 

@@ -17,7 +17,7 @@ from jim.statusdb.task_spec import SourceSpec
 from jim.statusdb.tasks.outputs import pool_of
 
 MOST_READ = 10_000  # failed pieces whose reasons are grouped
-PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored"}
+PAST = {Todo.NOTHING: "kept", Todo.READ: "read", Todo.STORE: "stored", Todo.WITHDRAW: "moved aside"}
 
 
 class Failure(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jim.statusdb.connected import Connected, StorePart
@@ -17,6 +17,7 @@ OF_PIECES = "task = ? AND p IN (SELECT value FROM json_each(?))"
 
 
 OUTPUTS = "SELECT * FROM output"
+ASIDE = "withdrawn to"  # in the record of an output whose file gets this name
 
 
 def read_output(row: Sequence[Any]) -> Output:
@@ -87,7 +88,7 @@ class Outputs(StorePart):
         """Return outputs with which a worker has something to do by now."""
         sql = (  # nothing is stored of a piece that may still fail
             "SELECT o.* FROM output o INDEXED BY output_to_do JOIN piece p ON p.task = o.task AND p.p = o.p "
-            "WHERE o.task = ? AND o.todo <> '' AND o.due <= ? AND (o.todo = 'read' OR p.state = 'completed') LIMIT ?"
+            "WHERE o.task = ? AND o.todo <> '' AND o.due <= ? AND (o.todo <> 'store' OR p.state = 'completed') LIMIT ?"
         )
         return list(map(read_output, self.db.execute(sql, (task, before, limit))))
 
@@ -122,15 +123,15 @@ class Outputs(StorePart):
     def bring(self, task: int, p: int, stream: str, files: Sequence[Brought], todo: Todo, fix: int) -> None:
         """Record the files that a piece has left for an output pool, in place of its promises; once."""
         known = [each for each in self.of_piece(task, p) if each.stream == stream]
-        if any(each.state is not OutputState.PROMISED for each in known):
+        promised = [each.id for each in known if each.state is not OutputState.WITHDRAWN]
+        if any(each.state not in (OutputState.PROMISED, OutputState.WITHDRAWN) for each in known):
             return
         with self.transaction():
-            if not files:
-                self._move_outputs([each.id for each in known], OutputState.WITHDRAWN)
-                return
-            more = ((task, p, stream, k, known[0].grp) for k in range(len(known), len(files)))
-            self._add_promises(more)
-            those = [each.id for each in self.of_piece(task, p) if each.stream == stream]
+            self._move_outputs(promised[len(files) :], OutputState.WITHDRAWN)
+            numbers = range(len(known), len(known) + len(files) - len(promised))
+            self._add_promises((task, p, stream, k, known[0].grp) for k in numbers)
+            after = [each for each in self.of_piece(task, p) if each.stream == stream]
+            those = [each.id for each in after if each.state is OutputState.PROMISED]
             sql = "UPDATE output SET name = ?, place = ?, sha256 = ?, bytes = ?, todo = ?, fix = ? WHERE id = ?"
             self.db.executemany(sql, ((*file, todo, fix, each) for file, each in zip(files, those, strict=True)))
             self._move_outputs(those, OutputState.VERIFIED)
@@ -156,6 +157,22 @@ class Outputs(StorePart):
             self.change(output.id, reason="")
             if output.state is OutputState.STORED:
                 self._move_outputs([output.id], OutputState.BROKEN)
+
+    def make_anew(self, task: int, p: int, aside: Mapping[int, str]) -> None:
+        """Break what a completed piece has brought: it is released once more. Stored files get other names first."""
+        known = self.of_piece(task, p)
+        brought = [each for each in known if each.state in (OutputState.VERIFIED, OutputState.STORED)]
+        with self.transaction():
+            self._move_outputs([each.id for each in brought], OutputState.BROKEN)
+            for each in brought:
+                todo, record = (Todo.WITHDRAW, {ASIDE: aside[each.id]}) if each.id in aside else (Todo.NOTHING, {})
+                self.change(each.id, todo=todo, record=record, due=0, tries=0, reason="")
+            empty = {each.stream for each in known} - {o.stream for o in known if o.state is not OutputState.WITHDRAWN}
+            self._add_promises((task, p, name, sum(o.stream == name for o in known), known[0].grp) for name in empty)
+
+    def is_withdrawn(self, output: Output) -> None:
+        """Record that the stored file of an output that is made again has another name."""
+        self.change(output.id, todo=Todo.NOTHING, record={}, reason="", name="", place="", sha256="", bytes=0)
 
     def is_given_up(self, output: Output, why: str) -> None:
         """Record that an output will get no place in a store: its task is cancelled."""
@@ -187,16 +204,17 @@ class Outputs(StorePart):
             self.tasks.recount(task, pool_of(stream), [(grp, OutputState.PROMISED, count)])
         self.following.promised(made)
 
-    def follow_pieces(self, task: int, numbers: Sequence[int], was: str, now: PieceState) -> None:
+    def follow_pieces(self, task: int, numbers: Sequence[int], now: PieceState) -> None:
         """Let what pieces bring follow their states."""
-        if now not in OUTPUT_FOLLOWS or (now in (PieceState.READY, PieceState.SENT) and was != PieceState.FAILED):
+        if now not in OUTPUT_FOLLOWS:
             return
         before, state = OUTPUT_FOLLOWS[now]
         marks = ",".join("?" * len(before))
         sql = f"SELECT id FROM output WHERE {OF_PIECES} AND state IN ({marks})"
         those = [number for (number,) in self.db.execute(sql, (task, ids(numbers), *before))]
         if those:
-            self.db.execute(f"UPDATE output SET todo = '' WHERE {OF_PIECES} AND todo <> ''", (task, ids(numbers)))
+            done = f"UPDATE output SET todo = '' WHERE {OF_PIECES} AND todo NOT IN ('', 'withdraw')"
+            self.db.execute(done, (task, ids(numbers)))
             self._move_outputs(those, state)
 
     def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:

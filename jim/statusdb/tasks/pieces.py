@@ -13,6 +13,7 @@ from jim.statusdb.pieces import as_json
 from jim.statusdb.short_forms import unpacked
 from jim.statusdb.task_rows import (
     LIVE_PIECES,
+    REDO,
     WANTED,
     Ended,
     ItemState,
@@ -100,10 +101,12 @@ class Pieces(StorePart):
         return next(map(read_piece, self.db.execute(sql, (task, p))), None)
 
     def ready(self, task: int, limit: int) -> list[PieceRow]:
-        """Return the first pieces to release."""
+        """Return the first pieces to release; what they have stored before must have another name."""
         sql = (
             "SELECT * FROM piece INDEXED BY piece_ready WHERE task = ?1 AND state = 'ready' "
-            "AND p < (SELECT next_piece FROM task WHERE id = ?1) ORDER BY turn, p LIMIT ?2"
+            "AND p < (SELECT next_piece FROM task WHERE id = ?1) AND NOT EXISTS "
+            "(SELECT 1 FROM output o WHERE o.task = ?1 AND o.p = piece.p AND o.todo = 'withdraw') "
+            "ORDER BY turn, p LIMIT ?2"
         )
         return list(map(read_piece, self.db.execute(sql, (task, limit))))
 
@@ -163,6 +166,25 @@ class Pieces(StorePart):
         """Return the pieces that an item is in."""
         return [p for (p,) in self.db.execute("SELECT DISTINCT p FROM piece_item WHERE item = ? ORDER BY p", (item,))]
 
+    def completed(self, task: int, grp: str) -> list[int]:
+        """Return the completed pieces of a group."""
+        sql = "SELECT p FROM piece WHERE task = ? AND grp = ? AND state = 'completed' ORDER BY p"
+        return [p for (p,) in self.db.execute(sql, (task, grp))]
+
+    def made_of(self, task: int, p: int) -> list[PieceRow]:
+        """Return the pieces of other tasks that were sent with what a piece has brought."""
+        sql = (
+            "SELECT DISTINCT q.* FROM output o JOIN item i INDEXED BY item_of ON i.output = o.id AND i.output > 0 "
+            "JOIN piece_item x INDEXED BY piece_item_of ON x.item = i.id JOIN piece q ON q.task = x.task AND q.p = x.p "
+            "WHERE o.task = ? AND o.p = ? AND q.wave > 0 AND q.state IN ('sent', 'completed', 'failed')"
+        )
+        return list(map(read_piece, self.db.execute(sql, (task, p))))
+
+    def go_first(self, task: int, numbers: Iterable[int]) -> None:
+        """Let pieces be released before others."""
+        sql = "UPDATE piece SET turn = 0 WHERE task = ? AND p IN (SELECT value FROM json_each(?))"
+        self.db.execute(sql, (task, ids(numbers)))
+
     def move(self, task: int, ended: Iterable[Ended]) -> None:
         """Give pieces other states; counts and items follow."""
         by_end: dict[Ended, list[int]] = {}
@@ -176,8 +198,11 @@ class Pieces(StorePart):
         """Let sent pieces be released once more: each had so many attempts."""
         with self.transaction():
             self.move(task, [Ended(p, PieceState.READY, reason) for p in attempts])
-            sql = "UPDATE piece SET wave = 0, n = 0, attempts = attempts + ? WHERE task = ? AND p = ?"
-            self.db.executemany(sql, ((count, task, p) for p, count in attempts.items()))
+            sql = (
+                "UPDATE piece SET wave = 0, n = 0, attempts = attempts + ?, "
+                "again = CASE again WHEN ? THEN 0 ELSE again END WHERE task = ? AND p = ?"
+            )
+            self.db.executemany(sql, ((count, REDO, task, p) for p, count in attempts.items()))
             self.following.made_ready(task, list(attempts))
 
     def _move_pieces(self, task: int, numbers: Sequence[int], end: Ended) -> None:
@@ -188,7 +213,7 @@ class Pieces(StorePart):
             live = (end.state in LIVE_PIECES) - (was in LIVE_PIECES)
             failed = (end.state == PieceState.FAILED) - (was == PieceState.FAILED)
             self._count_pieces(task, json.loads(those), live=live, failed=failed)
-            self.outputs.follow_pieces(task, json.loads(those), was, end.state)
+            self.outputs.follow_pieces(task, json.loads(those), end.state)
         change = f"UPDATE piece SET state = ?, reason = ?, kind = ?, ended = ? WHERE {which}"
         values = (end.state, end.reason, end.kind, self.clock.steady(), task, ids(numbers))
         self.db.execute(change, values)

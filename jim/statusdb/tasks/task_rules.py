@@ -57,7 +57,9 @@ RULES = {
         "WHERE CASE p.state WHEN 'completed' THEN o.state NOT IN ('verified', 'stored', 'withdrawn') "
         "AND NOT (o.state = 'broken' AND o.reason <> '' AND t.state IN ('cancelling', 'cancelled')) "
         "WHEN 'failed' THEN o.state <> 'broken' WHEN 'replaced' THEN o.state <> 'replaced' "
-        "WHEN 'taken back' THEN o.state <> 'withdrawn' ELSE o.state NOT IN ('promised', 'verified') END"
+        "WHEN 'taken back' THEN o.state <> 'withdrawn' ELSE o.state NOT IN ('promised', 'verified') END "
+        "AND NOT (o.state = 'withdrawn' AND EXISTS (SELECT 1 FROM output a WHERE a.task = o.task AND a.p = o.p "
+        "AND a.stream = o.stream AND a.state <> 'withdrawn'))"  # an earlier attempt has brought more files
     ),
     "a completed piece has too few or too many outputs": (
         "SELECT p.p FROM piece p JOIN task t ON t.id = p.task JOIN json_each(t.spec, '$.output') s "
@@ -68,6 +70,7 @@ RULES = {
     "a piece with a missing promise is in a wave": (
         "SELECT p.p FROM piece p JOIN piece_item x ON x.task = p.task AND x.p = p.p JOIN item i ON i.id = x.item "
         "WHERE p.state IN ('ready', 'sent', 'completed') AND i.there < 1 "
+        "AND p.again <> 4 AND i.note NOT LIKE 'stale%' "  # what these were sent with is made again
         "AND p.p < (SELECT next_piece FROM task WHERE id = p.task)"
     ),
     "what is missing of a piece differs": (

@@ -34,12 +34,18 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
 
 
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
+
+
 KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(("group", "reason"), (_is_text, "a text of one line")),
+    "numbers": (_are_numbers, "a list of numbers of pieces"),
     **dict.fromkeys(("items",), (_are_texts, "a list of names that can be printed")),
     **dict.fromkeys(("changes", "parameters", "attributes"), (lambda value: isinstance(value, dict), "a table")),
     **dict.fromkeys(
-        ("untested", "suspend", "kill", "reopen"), (lambda value: isinstance(value, bool), "true or false")
+        ("untested", "suspend", "kill", "reopen", "with_all", "stale"),
+        (lambda value: isinstance(value, bool), "true or false"),
     ),
 }
 

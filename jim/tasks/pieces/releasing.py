@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from jim.statusdb.task_rows import PieceRow, Task, TaskState
-from jim.tasks.keeping import Keeper
+from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.waves import Load, load_of, sha256_of, weight
 from jim.tasks.release_room import Room, first_of_others
 from jim.tasks.throttle import next_probe
@@ -57,6 +57,8 @@ class Releasing:
 
     def _make_wave(self, keeper: Keeper, task: Task, most: int) -> float:
         loads = _loads(keeper, task, min(most, keeper.site.limits.per_submission))
+        if not loads:
+            return ask_again(keeper)  # what these pieces have stored before is still moved aside
         w = task.next_wave
         keeper.store.waves.intend(task.id, w, [row for row, _ in loads], sha256_of(each for _, each in loads))
         self._last_wave[task.id] = keeper.clock.boot()

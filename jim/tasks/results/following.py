@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from jim.doors import inbox
 from jim.jobs import GridJob, LocalJob
 from jim.model import FROZEN, Kind, State, Step, Verb, Witness
-from jim.statusdb.task_rows import Ended, PieceRow, PieceState, TaskState, Wave, WaveState
+from jim.statusdb.task_rows import REDO, Ended, PieceRow, PieceState, TaskState, Wave, WaveState
 from jim.tasks.counting import count_ends, ends_in
+from jim.tasks.frozen_local_jobs import FROZEN_AS
 from jim.tasks.keeping import Keeper
 from jim.tasks.results.brought_files import bring
 from jim.tasks.unexpected_errors import alone
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 BY_PAUSE, BY_CANCEL = "pause", "cancel"
 GIVEN_UP = (PieceState.REPLACED, PieceState.TAKEN_BACK)
 FROZEN_WORDS = "its task was paused, which ended it; its piece is released again"
+REDO_WORDS = "what it was sent with is made again; its piece is released again"
 
 
 def follow(keeper: Keeper) -> set[int]:
@@ -64,10 +66,11 @@ def _take(
     ended: list[Ended] = []
     for n in sorted(changed & pieces.keys()):
         local = keeper.store.local_job(wave.grid, n)
-        if _is_released_again(wave, local):
+        if words := _released_again(wave, pieces[n], local):
             again[pieces[n].p] = local.attempt
-            columns = {"witness": Witness.USER, "reason": FROZEN_WORDS, "wish": ""}
-            keeper.store.set_local_job(wave.grid, n, state=State.FAILED_FROZEN, **columns)
+            columns = {"witness": Witness.USER, "reason": words, "wish": ""}
+            keeper.store.set_local_job(wave.grid, n, state=FROZEN_AS[local.state], **columns)
+            keeper.store.outputs.make_anew(wave.task, pieces[n].p, {})
         else:
             ended += _end(keeper, pieces[n], job, local)
     moved = {each.p: each for each in bring(keeper, wave, job, pieces, ended)}
@@ -78,9 +81,13 @@ def _take(
     return {n: moved.get(each.p) for n, each in pieces.items() if each.p in completed}
 
 
-def _is_released_again(wave: Wave, local: LocalJob) -> bool:
-    """Tell whether a pause has ended a local job; what a person cancelled has a wish of its own."""
-    return wave.ending == BY_PAUSE and local.state in (State.KILLED, State.NEW) and local.wish != Verb.CANCEL
+def _released_again(wave: Wave, piece: PieceRow, local: LocalJob) -> str:
+    """Say why the piece of a local job that has ended is released again; empty: it is not."""
+    if piece.again == REDO:
+        return REDO_WORDS if local.state in FROZEN_AS else ""
+    # What a person has cancelled has a wish of its own.
+    ended = local.state in (State.KILLED, State.NEW) and local.wish != Verb.CANCEL
+    return FROZEN_WORDS if wave.ending == BY_PAUSE and ended else ""
 
 
 def _end(keeper: Keeper, piece: PieceRow, job: GridJob, local: LocalJob) -> Iterator[Ended]:

@@ -24,13 +24,14 @@ from jim.model import Kind
 from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
 from jim.statusdb.task_spec import OutputSpec
-from jim.statusdb.tasks.outputs import store_fact
+from jim.statusdb.tasks.outputs import ASIDE, store_fact
 from jim.tasks.counting import count_ends, sent_at
 from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, heed
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.waves import DIGITS
 from jim.tasks.results.brought_files import todo_of
+from jim.tasks.results.withdrawing import withdraw
 from jim.tasks.sources.lists import NESTED
 from jim.tasks.sources.mount_points import AnotherDirectory, identity, note
 from jim.tasks.throttle import End
@@ -92,6 +93,9 @@ def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output
             with _of_payload(output, output.place + stream.about):
                 about = read_about(Path(output.place + stream.about))
             return Kept(output, record=about, bad=streams.too_many(stream, output.name, about))
+        if output.todo is Todo.WITHDRAW:
+            withdraw(output)
+            return Kept(output)
         name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
         there = identity(Path(stream.store), stores[output.stream], f"store {stream.store}")
         stores[output.stream] = there
@@ -229,6 +233,10 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
         _in_trouble(keeper, task, output, kept.trouble)
     elif kept.bad:
         _end(keeper, task, Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT))
+    elif output.todo is Todo.WITHDRAW:
+        keeper.store.outputs.is_withdrawn(output)
+        words = f"{output.place} is now {output.record[ASIDE]}"
+        keeper.store.tasks.note(task.id, "moved aside", words)
     elif output.todo is Todo.STORE:
         keeper.store.outputs.is_stored(output, kept.place)
         if keeper.store.fact(store_fact(task.id, output.stream)) != kept.store:
@@ -268,7 +276,7 @@ def _follow(keeper: Keeper, task: Task, p: int) -> None:
     piece, todo = keeper.store.pieces.one(task.id, p), {each.todo for each in keeper.store.outputs.of_piece(task.id, p)}
     if piece is None:
         return
-    if Todo.READ not in todo:
+    if not todo & {Todo.READ, Todo.WITHDRAW}:
         _end(keeper, task, Ended(p, PieceState.COMPLETED))
     if todo <= {Todo.NOTHING}:
         waves = [each for each in keeper.store.waves.live(task.id) if not each.t and each.w == piece.wave]

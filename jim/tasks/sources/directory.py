@@ -21,7 +21,7 @@ from jim.tasks.sources import ALL, Found, group_of
 from jim.tasks.sources.memory import Memory, Seen
 from jim.tasks.sources.mount_points import identity
 
-UNFINISHED = ("*.tmp", "*.part", "*.filepart")  # names of files that are still written
+UNFINISHED = ("*.tmp", "*.part", "*.filepart", "*.withdrawn.*")  # still written, or taken back
 GONE_SECONDS = 60.0  # between two listings without a file
 REST_SECONDS = 600.0  # a directory at rest is listed as often: a file that is written anew leaves its time as it was
 GIVEN_UP = frozenset({ItemState.LEFT_OUT, ItemState.DROPPED, ItemState.LATE})  # whatever becomes of their files
