@@ -126,7 +126,7 @@ def take(keeper: Keeper, content: Mapping[str, Any], prepared: Prepared) -> None
         _try_again(keeper, task, content, prepared.recoveries)
         return
     if verb == TaskVerb.REDO:
-        keeper.store.tasks.note(task.id, "redo", prepared.redos.redo(keeper, task, content))
+        keeper.store.tasks.note(task.id, *prepared.redos.redo(keeper, task, content))
         return
     if verb in OF_POOL:
         said = OF_POOL[TaskVerb(verb)](keeper, task, content)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from jim.cli.tasks import changing, checking, create, looking, models, watching
+from jim.cli.tasks import changing, checking, create, looking, models, redo, watching
 from jim.cli.tasks.planned_words import add_later
 
-MODULES = (create, checking, models, looking, watching, changing)
+MODULES = (create, checking, models, looking, watching, changing, redo)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,7 +30,7 @@ from jim.statusdb.task_rows import (
     TaskState,
 )
 from jim.tasks.damaged import damaged
-from jim.tasks.effects import OVER
+from jim.tasks.effects import OVER, TaskVerb
 from jim.tasks.frozen_local_jobs import freeze
 from jim.tasks.keeping import Keeper
 from jim.tasks.pool.pooling import STALE
@@ -52,7 +52,7 @@ class Closure(NamedTuple):
 class Checked(NamedTuple):
     """What a worker has found out about stored files, for which wish and which pieces."""
 
-    asked: str
+    wish: str
     print: tuple[tuple[int, int, str], ...]
     aside: Mapping[int, str]  # the names that files get, by their outputs
     trouble: str = ""
@@ -82,8 +82,8 @@ def closure_of(store: Store, task: Task, content: Mapping[str, Any]) -> Closure:
 def in_words(store: Store, closure: Closure) -> str:
     """Count what was made of some pieces, by tasks."""
     said = []
-    for number, those in groupby(sorted(closure.made, key=_task), key=_task):
-        (task, pieces) = store.tasks.one(number), len(list(those))
+    for number, group in groupby(sorted(closure.made, key=_task), key=_task):
+        (task, pieces) = store.tasks.one(number), len(list(group))
         said.append(f"{pieces:,} piece{'s' * (pieces != 1)} in {task.name if task else number}")
     files = len(closure.stored)
     return ", ".join([*said, *([f"{files:,} file{'s' * (files != 1)} in the store"] if files else [])])
@@ -119,12 +119,12 @@ class Redos:
         key = ("task redo", task.id)
         if keeper.workers.busy(key):
             return False
-        closure, asked = closure_of(keeper.store, task, content), repr(sorted(content.items()))
-        known = self._checked.get(task.id)
-        if known and (known.asked, known.print) == (asked, _print(closure)):
+        closure, wish = closure_of(keeper.store, task, content), repr(sorted(content.items()))
+        checked = self._checked.get(task.id)
+        if checked and (checked.wish, checked.print) == (wish, _print(closure)):
             return True
         files = [each for each in closure.stored if content.get(WITH_ALL) or each.task == task.id]
-        work = partial(_check, asked, _print(closure), files)
+        work = partial(_check, wish, _print(closure), files)
         keeper.workers.forget(key)
         start(keeper, task, Errand(key, work, partial(self._keep, task.id), source=True))
         return False
@@ -132,20 +132,21 @@ class Redos:
     def _keep(self, task: int, checked: Checked) -> None:
         self._checked[task] = checked
 
-    def redo(self, keeper: Keeper, task: Task, content: Mapping[str, Any]) -> str:
-        """Release pieces once more, in the transaction of the wish; return what was done."""
+    def redo(self, keeper: Keeper, task: Task, content: Mapping[str, Any]) -> tuple[str, str]:
+        """Release pieces once more, in the transaction of the wish; return what the journal tells of it."""
         checked, closure = self._checked.pop(task.id), closure_of(keeper.store, task, content)
         if checked.trouble:
-            return f"nothing is done again: {checked.trouble}"
+            return f"{TaskVerb.REDO} changes nothing", checked.trouble
         able = [each for each in closure.made if content.get(WITH_ALL) and not _is_over(keeper, each.task)]
         left = [each for each in closure.made if each not in able]
-        for number, those in groupby(sorted((*able, *closure.chosen), key=_task, reverse=True), key=_task):
-            _release_once_more(keeper, number, list(those), checked.aside)
+        for number, group in groupby(sorted((*able, *closure.chosen), key=_task, reverse=True), key=_task):
+            _release_once_more(keeper, number, list(group), checked.aside)
         _mark(keeper, (*closure.chosen, *able), left)
         pieces = len(closure.chosen) + len(able)
         stale = f"; of {len(left):,} the inputs are stale" if left else ""
-        aside = f"; {len(checked.aside):,} stored files are moved aside" if checked.aside else ""
-        return f"{pieces:,} piece{'s are' if pieces != 1 else ' is'} done again{aside}{stale}"
+        files = len(checked.aside)
+        aside = f"; {files:,} stored file{'s are' if files != 1 else ' is'} moved aside" if files else ""
+        return TaskVerb.REDO, f"{pieces:,} piece{'s are' if pieces != 1 else ' is'} done again{aside}{stale}"
 
 
 def _print(closure: Closure) -> tuple[tuple[int, int, str], ...]:
@@ -158,12 +159,12 @@ def _is_over(keeper: Keeper, number: int) -> bool:
     return task is None or task.state in OVER
 
 
-def _check(asked: str, known: tuple[tuple[int, int, str], ...], files: Sequence[Output]) -> Checked:
+def _check(wish: str, pieces: tuple[tuple[int, int, str], ...], files: Sequence[Output]) -> Checked:
     """Find names for stored files; refuse what somebody else has put in their place. Runs in a worker."""
     others = [each.problem for each in damaged(files) if os.path.lexists(each.output.place)]
     if others:
-        return Checked(asked, known, {}, f"{others[0]}: somebody has changed it; move it away first")
-    return Checked(asked, known, {each.id: aside(Path(each.place)) for each in files})
+        return Checked(wish, pieces, {}, f"{others[0]}: somebody has changed it; move it away first")
+    return Checked(wish, pieces, {each.id: aside(Path(each.place)) for each in files})
 
 
 def aside(path: Path) -> str:

@@ -26,12 +26,11 @@ from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, T
 from jim.statusdb.task_spec import OutputSpec
 from jim.statusdb.tasks.outputs import ASIDE, store_fact
 from jim.tasks.counting import count_ends, sent_at
-from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, heed
+from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, damaged, heed
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.waves import DIGITS
 from jim.tasks.results.brought_files import todo_of
-from jim.tasks.results.withdrawing import withdraw
 from jim.tasks.sources.lists import NESTED
 from jim.tasks.sources.mount_points import AnotherDirectory, identity, note
 from jim.tasks.throttle import End
@@ -176,6 +175,25 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     if not _is_there(output, target):
         raise JimError(f"{target} could not be made")
     return target
+
+
+def withdraw(output: Output) -> None:
+    """Give a stored file the name that was recorded for it: it is never deleted, and nothing else is ever moved.
+
+    A keeper that was killed has perhaps done a part of that. Runs in a worker.
+    """
+    place, target = Path(output.place), Path(output.record[ASIDE])
+    if not os.path.lexists(place):
+        return  # this was done before, or the file is gone
+    if wrong := damaged([output]):
+        raise JimError(f"{wrong[0].problem}: somebody has changed it; move it away")
+    with suppress(FileExistsError):
+        os.link(place, target)
+    if not target.samefile(place):
+        raise JimError(f"{target} is there already; move it away")
+    sync_directory(place.parent)
+    place.unlink()
+    sync_directory(place.parent)
 
 
 def _content(output: Output) -> Iterator[bytes]:
