@@ -104,6 +104,7 @@ class Verb(StrEnum):
     SUSPEND = "suspend"
     RESUME = "resume"
     RETRY = "retry"
+    REDO = "redo"
     FORCE = "force"
     RESPLIT = "resplit"
     EDIT = "edit"

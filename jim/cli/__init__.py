@@ -43,6 +43,7 @@ VERBS = {
     "pages": Verb("pages", "show grid jobs in a browser, for yourself", "jim pages"),
     "cancel": Verb("wishes", "cancel grid jobs or local jobs", "jim cancel 12 13.4"),
     "retry": Verb("wishes", "try failed or killed local jobs again", "jim retry 12"),
+    "redo": Verb("wishes", "do completed local jobs again: what they brought was wrong", "jim redo 12.3"),
     "edit": Verb(
         "edit",
         "change attributes of grid jobs, for local jobs not yet submitted",

@@ -1,4 +1,4 @@
-"""jim cancel, retry, force, suspend, resume, remove: wishes, which the keeper fulfils."""
+"""jim cancel, retry, redo, force, suspend, resume, remove: wishes, which the keeper fulfils."""
 
 from __future__ import annotations
 
@@ -55,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     if verb in FOR_MANY:
         parser.add_argument("--all", action="store_true", help="all grid jobs that are not finished")
         add_filters(parser, GRID_JOBS, *CHOOSING)
+    if verb == Verb.REDO:
+        parser.add_argument("--again", action="store_true", help="also if its gatekeeper has had the outputs")
     if verb == Verb.RETRY:
         parser.add_argument("--failed", action="store_true", help="only failed local jobs, not killed ones")
         parser.add_argument(
@@ -102,6 +104,8 @@ def _more(arguments: argparse.Namespace) -> dict[str, Any]:
     verb = arguments.verb
     if verb == Verb.FORCE:
         return {"to": arguments.to, "reason": require_line(arguments.reason)}
+    if verb == Verb.REDO:
+        return {"again": True} if arguments.again else {}
     if verb == Verb.RETRY:
         return {"failed": arguments.failed, "reason": arguments.reason, "most": arguments.max}
     return {}

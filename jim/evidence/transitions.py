@@ -26,7 +26,7 @@ FREEZES_AS = {
     State.FAILED: State.FAILED_FROZEN,
     State.KILLED: State.FAILED_FROZEN,
 }
-FAMILY_VERBS = (Verb.RETRY, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
+FAMILY_VERBS = (Verb.RETRY, Verb.REDO, Verb.FORCE, Verb.RESPLIT, Verb.EDIT)
 
 
 class NotPossible(JimError):
@@ -53,6 +53,14 @@ def too_early_to_retry(job: GridJob) -> str:
     """Return why a retry would have no effect now. A retry during the collection waits for its end."""
     cancelled = job.wish == Verb.CANCEL and job.step not in (Step.COLLECTING, Step.FINISHED)
     return "a cancel of it is in progress; retry it when it has finished" if cancelled else ""
+
+
+def not_done_again(job: GridJob, *, at_gatekeeper: bool, again: bool) -> str:
+    """Return why nothing of a grid job that has completed is done again."""
+    if at_gatekeeper and job.step is Step.FINISHED and not again:
+        words = "its gatekeeper has the last answer, and takes no other outputs"
+        return f"{words}; with --again, only the tar here is made anew"
+    return too_early_to_retry(job)
 
 
 def too_early_to_remove(job: GridJob) -> str:

@@ -19,6 +19,7 @@ def of_wish(verb: Verb, words: str) -> Reason:
     return Reason(Kind.WISHED, {"verb": verb}, words)
 
 
+DONE_AGAIN = of_wish(Verb.REDO, "done again, as a person asked")
 AGAIN, RESUMED = of_wish(Verb.RETRY, "retry"), of_wish(Verb.RESUME, "resumed")
 
 

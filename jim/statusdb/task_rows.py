@@ -129,7 +129,6 @@ class Task(NamedTuple):
 EMPTY = "it is empty"  # why a file is not taken, in `Source.waits`
 UNPRINTABLE = "its name has characters that cannot be printed"
 NOT_KEPT = "its grid job is no longer kept, nor is its file"  # the note of an item that is gone for good
-USED = "damaged, and more of its piece is used"  # of an output: it is not made again by itself
 DAMAGED = "its file was damaged before it was used"  # the note of an item that is gone until it is made again
 CHANGING = "its file is changing"  # the note of an item that is gone until its file has come to rest
 
@@ -249,6 +248,10 @@ class NewPiece(NamedTuple):
     parts: tuple[Part, ...]
 
 
+SPOILT = -1  # the file of an output is gone or changed, and has some time to come back
+USED = -2  # the same, and more of its piece is used: it is not made again by itself
+
+
 class Output(NamedTuple):
     """What a piece brings into an output pool: a promise at first, then a file."""
 
@@ -261,7 +264,7 @@ class Output(NamedTuple):
     state: OutputState
     todo: Todo
     due: float  # when that is tried next, in seconds since 1970
-    tries: int
+    tries: int  # or what is wrong with its file: `SPOILT`, `USED`
     reason: str  # why that has failed
     name: str  # of the file, as the payload has left it
     place: str  # the path of the file

@@ -18,7 +18,7 @@ from jim.evidence.verdict import few_lost
 from jim.files import open_regular, passes
 from jim.jobs import GridJob
 from jim.model import Kind, Step
-from jim.statusdb.task_rows import USED, Ended, Output, PieceState, Task, TaskState, Wave
+from jim.statusdb.task_rows import SPOILT, USED, Ended, Output, PieceState, Task, TaskState, Wave
 from jim.tasks.keeping import Keeper
 
 log = logging.getLogger(__name__)
@@ -85,15 +85,15 @@ def are_sure(keeper: Keeper, damages: Iterable[Damage]) -> bool:
 
 
 def _is_sure(keeper: Keeper, damage: Damage) -> bool:
-    return damage.output.reason == damage.problem and damage.output.due <= keeper.clock.steady()
+    return damage.output.tries == SPOILT and damage.output.due <= keeper.clock.steady()
 
 
 def heed(keeper: Keeper, damages: Sequence[Damage], spoil: Spoil) -> None:
     """Let pieces fail whose files are still damaged after a while, in a transaction of the caller's."""
     for each in damages:
-        if each.output.reason != each.problem:
+        if each.output.tries not in (SPOILT, USED):
             patience = AWAY_SECONDS if each.away else keeper.site.batch.visible_seconds
-            _ask_again(keeper, each, each.problem, patience)
+            _ask_again(keeper, each, SPOILT, patience)
             log.warning("output %s of piece %d: %s", each.output.stream, each.output.p, each.problem)
     for number in {each.output.task for each in damages}:
         task = keeper.store.tasks.one(number)
@@ -104,14 +104,14 @@ def heed(keeper: Keeper, damages: Sequence[Damage], spoil: Spoil) -> None:
                 _fail(keeper, task, each, spoil, again=again)
 
 
-def _ask_again(keeper: Keeper, damage: Damage, words: str, seconds: float) -> None:
-    tries, due = damage.output.tries + 1, keeper.clock.steady() + seconds
-    keeper.store.outputs.change(damage.output.id, reason=words, tries=tries, due=due)
+def _ask_again(keeper: Keeper, damage: Damage, tries: int, seconds: float) -> None:
+    due = keeper.clock.steady() + seconds
+    keeper.store.outputs.change(damage.output.id, reason=damage.problem, tries=tries, due=due)
 
 
 def _are_few(keeper: Keeper, task: Task, sure: Sequence[Damage]) -> bool:
     waiting = keeper.store.outputs.in_trouble(task.id, LOOKED_AT)
-    lost = {each.id for each in waiting if each.reason.startswith(each.place)} | {each.output.id for each in sure}
+    lost = {each.id for each in waiting if each.tries == SPOILT} | {each.output.id for each in sure}
     return few_lost(len(lost), keeper.store.tasks.counts(task.id, "pieces").get(PieceState.COMPLETED, 0))
 
 
@@ -124,10 +124,10 @@ def _fail(keeper: Keeper, task: Task, damage: Damage, spoil: Spoil, *, again: bo
     wave = keeper.store.waves.one(task.id, piece.wave)
     job = _job_of(keeper, wave)
     if job and job.step is Step.COLLECTING:
-        _ask_again(keeper, damage, damage.problem, AGAIN_SECONDS)  # its tar is being made
+        _ask_again(keeper, damage, SPOILT, AGAIN_SECONDS)  # its tar is being made
         return
     if keeper.store.outputs.is_used(task.id, output.p, but=output.id):
-        _ask_again(keeper, damage, f"{USED}: {damage.problem}", AWAY_SECONDS)
+        _ask_again(keeper, damage, USED, AWAY_SECONDS)
         words = f"more of it is used, so 'jim task redo {task.name}/{output.p}' decides: {damage.problem}"
         keeper.store.tasks.note(task.id, f"piece {output.p} is damaged", words)
         return

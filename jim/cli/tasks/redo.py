@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if why := why or redoing.refusal(view.store, task, content):
         if closure.chosen or not _names_any(content):
             raise BadRequest(why)
-        _tell(arguments, task, content, {"left": why, "told": f"left as it is: {why.removeprefix(f'{task.name}: ')}"})
+        _tell(arguments, task, content, {"left": why, "told": f"left as it is: {redoing.NONE_COMPLETED}"})
         return NOTHING_CHANGED
     last = max((line.seq for line in view.store.tasks.journal(task.id, 1)), default=0)
     file = inbox.task_wish(view.site.state, TaskVerb.REDO, task.name, by=inbox.by("the command line"), **content)

@@ -169,7 +169,7 @@ class Wishes:
         What a cancel would end at once waits for the tar.
         """
         failed = job.id in self.keeper.lost.spoilt or job.tries
-        again = () if job.wish == Verb.CANCEL else (Verb.RETRY, Verb.RESPLIT)
+        again = () if job.wish == Verb.CANCEL else (Verb.RETRY, Verb.REDO, Verb.RESPLIT)
         cures = (Verb.FORCE, Verb.EDIT, *again)
         return bool(failed) and verb in cures and not self.keeper.workers.busy(("collect", job.id))
 

@@ -7,10 +7,12 @@ from operator import index
 from typing import Any
 
 from jim.errors import JimError, StoreError, UnknownJob, plain
+from jim.evidence.analysis import Action
 from jim.evidence.transitions import (
     FAMILY_VERBS,
     NotPossible,
     again_of,
+    not_done_again,
     not_forced,
     too_early_to_remove,
     too_early_to_retry,
@@ -19,6 +21,7 @@ from jim.evidence.transitions import (
 )
 from jim.jobs import GridJob, LocalJob
 from jim.keeper import reasons
+from jim.keeper.attempts import judging
 from jim.keeper.inbox.editing import edit
 from jim.keeper.inbox.resplitting import STEPS, Resplits
 from jim.keeper.inbox.wish_targets import Slices, chosen
@@ -27,9 +30,10 @@ from jim.keeper.queue.fulfilling import end_single
 from jim.keeper.results import lost_outputs
 from jim.keeper.results.finishing import end_unsent, is_unsent
 from jim.model import MOST_PRIORITY, State, Step, Verb, Witness
-from jim.statusdb.seen.record import retryable
+from jim.statusdb.seen.record import completed_of, from_gatekeeper, retryable
 
 NONE_TO_RETRY = "no local job that it chooses failed, is held or was killed, and can run again"
+NONE_COMPLETED = "none of these local jobs has completed"
 NARROWED = ("failed", "reason", "most")  # fields that narrow a retry to fewer local jobs
 
 
@@ -61,6 +65,8 @@ def _change(
         return edit(keeper, job, content)
     if verb == Verb.RETRY:
         return _retry(keeper, job, slices, content)
+    if verb == Verb.REDO:
+        return _redo(keeper, job, slices, content)
     if verb == Verb.FORCE:
         return _force(keeper, job, slices, content)
     return resplits.resplit(keeper, job, slices)
@@ -100,6 +106,24 @@ def _retry(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]
         wish = "" if job.step is Step.FINISHED else job.wish
         keeper.store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
     return f"{len(again):,} local job{'s wait' if len(again) != 1 else ' waits'} for another attempt"
+
+
+def _redo(keeper: Keeper, job: GridJob, slices: Slices, content: dict[str, Any]) -> str:
+    """Let completed local jobs run once more, as what they have brought was wrong; the tar is made anew."""
+    store = keeper.store
+    if why := not_done_again(job, at_gatekeeper=from_gatekeeper(store, job), again=bool(content.get("again"))):
+        raise NotPossible(why)
+    completed = completed_of(store, job.id, slices)
+    if not completed:
+        raise NotPossible(NONE_COMPLETED)
+    for each in completed:
+        if last := store.last_run(job.id, each.n):  # its outputs count no more
+            store.set_attempt(job.id, last.k, last.idx, verdict=judging.WORDS[Action.RETRY], reason=reasons.DONE_AGAIN)
+        columns = {"witness": Witness.USER, "reason": reasons.DONE_AGAIN, "spent": 0, "due": 0.0, "wish": ""}
+        store.set_local_job(job.id, each.n, state=State.WAITING, **columns)
+    wish = "" if job.step is Step.FINISHED else job.wish
+    store.set_grid_job(job.id, step=Step.ACTIVE, wish=wish, outcome="", reason="")
+    return f"{len(completed):,} local job{'s are' if len(completed) != 1 else ' is'} done again"
 
 
 def _as_failed(keeper: Keeper, job: GridJob, slices: Slices) -> list[LocalJob]:

@@ -14,6 +14,7 @@ from jim.evidence.transitions import (
     ENDED_BADLY,
     FORCED_FROM,
     again_of,
+    not_done_again,
     not_forced,
     too_early_to_remove,
     too_early_to_retry,
@@ -24,7 +25,7 @@ from jim.jobs import GridJob, LocalJob
 from jim.model import NOTHING, State, Step, Verb
 from jim.reading.quantities import how_many, size_of
 from jim.reading.view import View, refuse_local_job
-from jim.statusdb.seen.record import retryable
+from jim.statusdb.seen.record import completed_of, from_gatekeeper, retryable
 from jim.tasks.pieces.wave_wishes import refused_on_wave
 from jim.workdir.removed import can_run_nothing
 
@@ -64,6 +65,8 @@ def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING
     refuse_on_wave(view, job, {**more, "verb": verb, "target": target}, slices)
     if verb == Verb.RETRY:
         return _retry(view, job, slices, more)
+    if verb == Verb.REDO:
+        return _redo(view, job, slices, more)
     if verb == Verb.REMOVE:
         return Effect(too_early_to_remove(job), words=_removed(job))
     states = _states(view, job, slices)
@@ -199,7 +202,18 @@ def _removed(job: GridJob) -> str:
     return f"removes {tar}its logs, its journal and {how_many(job.size, 'local job')}"
 
 
-# Retry
+# Redo and retry
+
+
+def _redo(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) -> Effect:
+    at_gatekeeper = from_gatekeeper(view.store, job)
+    late = not_done_again(job, at_gatekeeper=at_gatekeeper, again=bool(more.get("again"))) or nowhere_to_run(view, job)
+    completed = completed_of(view.store, job.id, slices) if job.size and not late else []
+    if late or not completed:
+        return Effect(late or "none of these local jobs has completed")
+    many = how_many(len(completed), "completed local job")
+    words = f"{many} {'is' if len(completed) == 1 else 'are'} done again, and the tar is made anew"
+    return Effect("", {State.COMPLETED.value: len(completed)}, words)
 
 
 def _retry(view: View, job: GridJob, slices: Slices, more: Mapping[str, Any]) -> Effect:

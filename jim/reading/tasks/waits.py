@@ -21,6 +21,7 @@ from jim.statusdb.list_filters import PiecesAsked
 from jim.statusdb.task_rows import (
     EMPTY,
     LIVE_TASKS,
+    SPOILT,
     UNPRINTABLE,
     USED,
     ItemState,
@@ -103,9 +104,9 @@ def _outputs(view: View, task: Task) -> Iterator[Wait]:
 
 def _kept_later(view: View, task: Task, output: Output) -> str:
     """Return what lets an output be kept."""
-    if output.reason.startswith(USED):
+    if output.tries == USED:
         return REDO.format(name=task.name, p=output.p)
-    if output.reason.startswith(output.place):
+    if output.tries == SPOILT:
         return DAMAGED.format(name=task.name)
     if output.todo is Todo.STORE and view.store.fact(another_fact(task.id, output.stream)):
         return STORE_BACK + (ACCEPT_STORE.format(name=task.name) if task.state is TaskState.RUNNING else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from jim.clock import age_seconds
@@ -68,6 +69,20 @@ def record(store: Store, job: GridJob, seen: str = "", *, strict: bool = False) 
         "created": job.created,
         "updated": job.updated,
     }
+
+
+def completed_of(store: Store, grid: int, slices: Sequence[tuple[int, int]]) -> list[LocalJob]:
+    """Return the completed local jobs in these slices, or of a whole grid job, in order."""
+    if not slices:
+        return sorted(store.local_jobs(grid, (State.COMPLETED,)), key=lambda each: each.n)
+    named = (store.local_job(grid, n) for first, last in slices for n in range(first, last + 1))
+    return [each for each in named if each.state is State.COMPLETED]
+
+
+def from_gatekeeper(store: Store, job: GridJob) -> bool:
+    """Tell whether a gatekeeper has handed in a grid job, as far as it said who has sent it."""
+    sender = store.senders.of(job.id)
+    return bool(sender.contact or sender.dn or store.at_doors.of(job.id).places)
 
 
 def retryable(store: Store, grid: int) -> list[LocalJob]:

@@ -40,10 +40,10 @@ def _hand_in(keeper: Keeper, task: Task, wave: Wave, spoil: Spoil) -> float:
     if keeper.workers.busy(key):
         return ask_again(keeper)
     loads = tried(wave) if wave.t else loads_of(keeper, wave)
-    fed = [] if wave.t else [each for each in _fed(keeper, loads) if not each.reason.startswith(USED)]
+    fed = [] if wave.t else [each for each in _fed(keeper, loads) if each.tries != USED]
     fixes = list(keeper.store.tasks.fixes(task.id, wave.fix).values())
     work = partial(_deposit, keeper, task, wave, loads, fixes, fed)
-    done, failed = partial(_handed_in, keeper, task, wave), partial(_failed, keeper, task, wave, spoil)
+    done, failed = partial(_handed_in, keeper, task, wave, fed), partial(_failed, keeper, task, wave, spoil)
     return start(keeper, task, Errand(key, work, done, failed, heeds=(BaseException,)))
 
 
@@ -84,8 +84,10 @@ def _deposit(
     return inbox.deposit(state, key, request, by=f"{task.owner}, by task {task.name}", realm=realm.text)
 
 
-def _handed_in(keeper: Keeper, task: Task, wave: Wave, grid: int) -> None:
+def _handed_in(keeper: Keeper, task: Task, wave: Wave, fed: list[Output], grid: int) -> None:
     with keeper.store.transaction():
+        for each in [each for each in fed if each.tries]:  # its file is back
+            keeper.store.outputs.change(each.id, tries=0, reason="")
         keeper.store.waves.change(wave, state=WaveState.HANDED_IN, grid=grid, reason="")
         keeper.store.tasks.note(
             task.id, f"handed in as {grid}", f"wave {wave.w}, {wave.size} piece{'s' * (wave.size != 1)}" * (not wave.t)

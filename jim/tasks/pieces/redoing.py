@@ -38,6 +38,7 @@ from jim.tasks.unexpected_errors import start
 
 log = logging.getLogger(__name__)
 WITH_ALL, STALE_ONLY = "with_all", "stale"  # what a wish says of what was made of its pieces
+NONE_COMPLETED = "none of these pieces has completed"
 MADE_OF = {WITH_ALL: "--with-all makes that again, too", STALE_ONLY: "--stale only marks it"}
 
 
@@ -99,7 +100,7 @@ def refusal(store: Store, task: Task, content: Mapping[str, Any]) -> str:
         return f"{task.name}: say which pieces: {task.name}/P, --item or --group"
     closure = closure_of(store, task, content)
     if not closure.chosen:
-        return f"{task.name}: none of these pieces has completed"
+        return f"{task.name}: {NONE_COMPLETED}"
     if content.get(WITH_ALL) and content.get(STALE_ONLY):
         return f"{task.name}: {WITH_ALL} and {STALE_ONLY} exclude each other"
     made = in_words(store, closure)

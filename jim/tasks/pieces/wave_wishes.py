@@ -14,6 +14,7 @@ RECOVER = "recover"  # no wish: it writes a request
 RECOVERS = "use 'jim task recover {task}'"  # else its items would be worked on outside of the task
 WHY_NOT = {
     Verb.RESPLIT: RECOVERS,
+    Verb.REDO: "use 'jim task redo {task}'",  # what was made of it is to be done again, too
     Verb.EDIT: "use 'jim task fix {task}'",
     Verb.REMOVE: "use 'jim task remove {task}' once the task has ended",
     RECOVER: f"{RECOVERS}; 'jim retry {{grid}}' tries again what has failed",

@@ -282,9 +282,10 @@ def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:
     if now and now.state is TaskState.CANCELLING and output.todo is Todo.STORE:
         keeper.store.outputs.is_given_up(output, f"not stored: {why}")
         return
-    pause = min(AGAIN_SECONDS * 2**output.tries, LONGEST_PAUSE)
+    tries = max(0, output.tries)
+    pause = min(AGAIN_SECONDS * 2**tries, LONGEST_PAUSE)
     due = keeper.clock.steady() + pause
-    keeper.store.outputs.change(output.id, reason=why, tries=output.tries + 1, due=due)
+    keeper.store.outputs.change(output.id, reason=why, tries=tries + 1, due=due)
     if why != output.reason:
         log.warning("task %s: output %s of piece %d is not kept: %s", task.name, output.stream, output.p, why)
 

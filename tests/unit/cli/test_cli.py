@@ -51,7 +51,7 @@ def test_the_version_is_printed(home):
         (
             ("xyzzy",),
             2,
-            "unknown verb 'xyzzy' (known: accounting, actions, advertise, arc, cancel and 35 more; `jim --help`",
+            "unknown verb 'xyzzy' (known: accounting, actions, advertise, arc, cancel and 36 more; `jim --help`",
         ),
         (("status", "--task", "X"), 2, "task cannot be 'X': expected the name of a task, which is of a-z, 0-9 and -"),
         (("status", "--jsno"), 2, "unrecognized arguments: --jsno; did you mean '--json'? (see `jim status --help`)"),
