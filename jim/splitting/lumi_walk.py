@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from jim.splitting.checked_values import FLAG
-from jim.splitting.files_and_jobs import NOTHING, Failure, File, Mask, Stream, lumi_mask
+from jim.splitting.files_and_jobs import NOTHING, Failure, File, Mask, SplitJob, Stream, lumi_mask
 from jim.splitting.job_maker import JobMaker
 from jim.splitting.lumi_ranges import LumiMask, ranges_of
 from jim.splitting.masking import RUN_LIST, Masked
@@ -33,6 +33,17 @@ class LumiParameters(Masked):
     deterministic_pileup: bool = parameter(
         False, FLAG, "true: each job gets the number of pile-up events to skip", "deterministicPileup"
     )
+
+    def apart(self, job: SplitJob) -> tuple[int, ...]:
+        """Return what is filled by itself: the run of which a job has lumis, if it may have no others."""
+        return tuple(job.mask.run_lumis or ()) if self.split_on_run else ()
+
+
+def lumis_in(job: SplitJob, file: File) -> int:
+    """Count the lumis of a file that a job has."""
+    ranges = job.mask.run_lumis or {}
+    lumis = ((run, lumi) for run, those in file.runs for lumi in those)
+    return sum(any(first <= lumi <= last for first, last in ranges.get(run, ())) for run, lumi in lumis)
 
 
 class Alone(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import FLAG, number, whole
-from jim.splitting.files_and_jobs import Failure, File, Stream
-from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs
+from jim.splitting.files_and_jobs import Failure, File, SplitJob, Stream
+from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs, lumis_in
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
 
@@ -31,6 +31,14 @@ class Parameters(LumiParameters):
 def split(work: Subscription, p: Parameters) -> Stream:
     """Fill each job with lumis up to its number of events."""
     return lumi_jobs(work, p, _ByEvents(p), p.job_limit)
+
+
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether another lumi like the last ones would not fit, so that files that come later add nothing."""
+    if p.halt_job_on_file_boundaries or job.failure:
+        return True
+    events = sum(lumis_in(job, file) * file.events_per_lumi for file in job.files)
+    return events + job.files[-1].events_per_lumi > p.events_per_job
 
 
 class _ByEvents(Filling):

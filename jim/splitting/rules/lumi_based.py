@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jim.splitting.checked_values import whole
-from jim.splitting.files_and_jobs import File, Stream
+from jim.splitting.files_and_jobs import File, SplitJob, Stream
 from jim.splitting.lumi_walk import Alone, Draft, Filling, LumiParameters, lumi_jobs
 from jim.splitting.parameters import parameter
 from jim.splitting.subscription import Subscription
@@ -25,6 +25,12 @@ class Parameters(LumiParameters):
 def split(work: Subscription, p: Parameters) -> Stream:
     """Fill each job with the same number of lumis."""
     return lumi_jobs(work, p, _ByNumber(p))
+
+
+def full(job: SplitJob, p: Parameters) -> bool:
+    """Tell whether files that come later add nothing to a job."""
+    enough = sum(last - first + 1 for ranges in (job.mask.run_lumis or {}).values() for first, last in ranges)
+    return p.halt_job_on_file_boundaries or enough >= p.lumis_per_job
 
 
 class _ByNumber(Filling):

@@ -134,7 +134,10 @@ def _cut(split: Split, items: Sequence[Item], pool: Pool, site: Site) -> Cut:
     made, settled = _sorted_out(jobs_of(module, work, checked), known)
     full = getattr(module, "full", None)
     if pool.open and full and split.when == "full":
-        made = [job for those in _by_group(made) for job in _without_rest(those, full(those[-1], checked))]
+        apart = getattr(checked, "apart", _nothing)
+        groups = groupby(made, key=lambda job: (job.group, apart(job)))
+        last = [list(group)[-1] for _, group in groups]
+        made = _without_rest(made, [job for job in last if not full(job, checked)])
     return Cut([piece_of(job, known) for job in made], settled)
 
 
@@ -151,14 +154,13 @@ def _sorted_out(
     return made, settled
 
 
-def _by_group(made: list[SplitJob]) -> Iterator[list[SplitJob]]:
-    for _, those in groupby(made, key=lambda job: job.group):
-        yield list(those)
+def _nothing(_job: SplitJob) -> None:
+    """Say that jobs of one group are filled one after the other, by most splitters."""
 
 
-def _without_rest(made: list[SplitJob], full: bool) -> list[SplitJob]:
-    """Give back the last job unless it is full, and those that share files with it: the rest is cut as a whole."""
-    kept, rest = (made, set[str]()) if full else (made[:-1], {file.lfn for file in made[-1].files})
+def _without_rest(made: list[SplitJob], tails: list[SplitJob]) -> list[SplitJob]:
+    """Give back the jobs that are not full, and those that share files with them: the rest is cut as a whole."""
+    kept, rest = [job for job in made if job not in tails], {file.lfn for job in tails for file in job.files}
     while rest and (shared := [job for job in kept if any(file.lfn in rest for file in job.files)]):
         rest.update(file.lfn for job in shared for file in job.files)
         kept = [job for job in kept if job not in shared]
