@@ -44,7 +44,7 @@ from jim.site import file as site_file
 log = logging.getLogger(__name__)
 ROUTES = (
     *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
-    *("health", "control", "tasks", "task", "task_parts", "task_control"),
+    *("health", "control", "tasks", "task", "task_parts", "task_control", "aside"),
 )
 OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
@@ -256,7 +256,7 @@ def _root() -> str:
 
 def _menu(pages: Pages) -> list[tuple[str, str]]:
     """Return the pages of the menu, for whoever asks."""
-    entries = ("/", "/jobs", "/tasks", "/hosts", "/query", "/schema", "/site") if pages.accounts is None else ("/",)
+    entries = ("/", "/jobs", "/tasks", "/hosts", "/query", "/site") if pages.accounts is None else ("/",)
     hidden = ("/query", "/site") if g.get("role", Role.SEE) is Role.SEE else ()
     return [(each, each[1:].capitalize() or "Overview") for each in entries if each not in hidden]
 

@@ -13,6 +13,7 @@ from jim.model import State, Step
 from jim.pages.admission import seen_by
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.cache import Find
+from jim.pages.laid_aside import LaidAside
 from jim.pages.made import Made, as_csv, as_json
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
@@ -100,6 +101,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "led_to": documents.led_to(view, job),
         "of_task": view.store.seen_tasks.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
+        "aside": LaidAside(view.site.state).about(job),
         "offered": offered(job, counts),
         "status": status(job, counts, strict=view.site.site.strict_status),
         "journal": view.store.journals.of_itself(job.id, documents.SHOWN),

@@ -10,6 +10,7 @@ from flask import Flask
 from jim.pages.admission import document_of_task, require_look, seen_of_task
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.cache import SOON_SECONDS
+from jim.pages.laid_aside import LaidAside
 from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.reading import filters
@@ -72,6 +73,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "test": task_tests.test_facts(view, task),
         "fixes": view.store.tasks.fixes(task.id),
         "differs": tasks.file_differs(task),
+        "aside": LaidAside(view.site.state).about(task),
         "graph": task_graph.graph(view, [task.name]),
         "journal": view.store.tasks.journal(task.id, LINES)[::-1],
         "reason_query": lambda words: urlencode(

@@ -94,7 +94,11 @@ class Past(NamedTuple):
             return
         begin, length = _seconds(self.ends.begin), 60 * self.ends.step_minutes * self.ends.length
         for each in self.allowed:
-            yield (_seconds(each.at) - begin) / length, log1p(each.allowance) / log1p(max(1, self.most))
+            yield (_seconds(each.at) - begin) / length, self.height(each.allowance)
+
+    def height(self, allowance: int) -> float:
+        """Return an allowance as a share of the highest one, where each tenfold is as high."""
+        return log1p(allowance) / log1p(max(1, self.most))
 
 
 def _seconds(text: str) -> float:
