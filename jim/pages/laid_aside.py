@@ -71,9 +71,9 @@ class LaidAside:
         """Return the last change of each before it was laid aside, by name."""
         return {name: entry.updated for name, entry in self.all().items()}
 
-    def has(self, thing: Thing, found: Mapping[str, Aside]) -> bool:
+    def has(self, thing: Thing, entries: Mapping[str, Aside]) -> bool:
         """Tell whether a grid job or a task is laid aside, and has not gone on since."""
-        entry = found.get(name_of(thing))
+        entry = entries.get(name_of(thing))
         return entry is not None and entry.updated == thing.updated and not not_over(thing)
 
     def about(self, thing: Thing) -> bool | None:
@@ -82,11 +82,11 @@ class LaidAside:
 
     def things(self, view: View, most: int) -> list[tuple[Thing, Aside]]:
         """Return the last grid jobs and tasks that were laid aside and are still there."""
-        found, kept = self.all(), list[tuple[Thing, Aside]]()
-        for name, entry in islice(reversed(found.items()), 10 * most):
+        entries, kept = self.all(), list[tuple[Thing, Aside]]()
+        for name, entry in islice(reversed(entries.items()), 10 * most):
             with suppress(UnknownJob, BadRequest):  # it has been removed since
                 thing = named(view, name)
-                kept += [(thing, entry)] if self.has(thing, found) else []
+                kept += [(thing, entry)] if self.has(thing, entries) else []
         return kept[:most]
 
     def lay(self, thing: Thing, by: str, at: str) -> None:
@@ -94,13 +94,13 @@ class LaidAside:
         if why := not_over(thing):
             raise BadRequest(why)
         entry = {name_of(thing): Aside(thing.updated, by, at)}
-        self._change(lambda found: {name: each for name, each in found.items() if name not in entry} | entry)
+        self._change(lambda entries: {name: each for name, each in entries.items() if name not in entry} | entry)
 
     def bring(self, name: str) -> bool:
         """Bring one back to the overview; tell whether it was laid aside."""
         was = name in self.all()
         if was:
-            self._change(lambda found: {each: entry for each, entry in found.items() if each != name})
+            self._change(lambda entries: {each: entry for each, entry in entries.items() if each != name})
         return was
 
     def _change(self, change: Callable[[dict[str, Aside]], dict[str, Aside]]) -> None:

@@ -84,10 +84,10 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
 
 def _newest(view: View, trouble: Sequence[GridJob], aside: LaidAside) -> list[GridJob]:
     """Return the newest grid jobs, without those that stand above them or were laid aside."""
-    above, found = {job.id for job in trouble}, aside.all()
-    limit = min(lists.LONGEST_PAGE, NEWEST + len(above) + len(found))
+    above, entries = {job.id for job in trouble}, aside.all()
+    limit = min(lists.LONGEST_PAGE, NEWEST + len(above) + len(entries))
     page = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(limit)),)), names=False, folded=True)
-    return [job for job in page.rows if job.id not in above and not aside.has(job, found)][:NEWEST]
+    return [job for job in page.rows if job.id not in above and not aside.has(job, entries)][:NEWEST]
 
 
 def _of_site(view: View, counts: Mapping[State, int], tasks: TasksSeen) -> dict[str, Any]:

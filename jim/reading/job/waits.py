@@ -32,8 +32,7 @@ QUEUED = {  # for several local jobs, and for one
 def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
     """Return what a grid job waits for, and what of it waits for a person."""
     yield from under_way(view, job)
-    if job.step in (Step.SPLIT, Step.ACTIVE):
-        yield from _failed(view, job)
+    yield from _failed(view, job) if job.step in (Step.SPLIT, Step.ACTIVE) else ()
 
 
 def under_way(view: View, job: GridJob) -> Iterator[Wait]:
@@ -257,8 +256,7 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
-    failed = view.store.counts(job.id).get(State.FAILED, 0)
-    if failed:
+    if failed := view.store.counts(job.id).get(State.FAILED, 0):
         then = f"the others continue; `jim retry {job.id}` gives the failed ones another set of attempts"
         yield Wait(f"{many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 

@@ -11,7 +11,7 @@ from flask import Flask
 from jim.pages.admission import DOING
 from jim.pages.app import Pages
 from jim.pages.laid_aside import LaidAside, name_of, named, not_over
-from jim.pages.routes.wishing import Asked, Kind, WishPages
+from jim.pages.routes.wishes.wishing import Asked, Kind, WishPages
 from jim.reading.job.effects import Effect
 from jim.reading.view import View
 
@@ -39,28 +39,28 @@ def add(app: Flask, pages: Pages) -> None:
 
 
 def _kind(pages: Pages, rule: str, endpoint: str, doing: str) -> Kind:
-    def leave(state: Path, asked: Asked, by: str) -> None:
-        if asked.verb is AsideVerb.BACK:
-            LaidAside(state).bring(str(asked.name))
+    def leave(state: Path, wish: Asked, by: str) -> None:
+        if wish.verb is AsideVerb.BACK:
+            LaidAside(state).bring(str(wish.name))
             return
         with pages.viewing() as view:
-            LaidAside(state).lay(named(view, str(asked.name)), by, view.now())
+            LaidAside(state).lay(named(view, str(wish.name)), by, view.now())
 
     return Kind(
         *(AsideVerb, FIELDS, (), rule, endpoint, doing, "aside.html"),
-        *(lambda _: "", lambda *_: False, lambda asked: str(asked.name), _effect, _facts, leave, lambda _: ""),
+        *(lambda _: "", lambda *_: False, lambda wish: str(wish.name), _effect, _facts, leave, lambda _: ""),
         wakes=False,
     )
 
 
-def _effect(view: View, asked: Asked) -> Effect:
-    thing, aside = named(view, str(asked.name)), LaidAside(view.site.state)
+def _effect(view: View, wish: Asked) -> Effect:
+    thing, aside = named(view, str(wish.name)), LaidAside(view.site.state)
     is_aside = aside.has(thing, aside.all())
-    if asked.verb is AsideVerb.BACK:
-        return Effect("" if is_aside else f"{asked.name} is not laid aside", words=WORDS[asked.verb])
-    return Effect(f"{asked.name} is laid aside already" if is_aside else not_over(thing), words=WORDS[asked.verb])
+    if wish.verb is AsideVerb.BACK:
+        return Effect("" if is_aside else f"{wish.name} is not laid aside", words=WORDS[wish.verb])
+    return Effect(f"{wish.name} is laid aside already" if is_aside else not_over(thing), words=WORDS[wish.verb])
 
 
-def _facts(view: View, asked: Asked, _: Effect | None) -> dict[str, Any]:
-    thing = named(view, str(asked.name))
-    return {"thing": thing, "name": name_of(thing), "is_task": isinstance(asked.name, str)}
+def _facts(view: View, wish: Asked, _: Effect | None) -> dict[str, Any]:
+    thing = named(view, str(wish.name))
+    return {"thing": thing, "name": name_of(thing), "is_task": isinstance(wish.name, str)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jim.pages import axes
+from jim.pages.pictures import axes
 
 
 @pytest.mark.parametrize(

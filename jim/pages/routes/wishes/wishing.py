@@ -1,6 +1,7 @@
 """Pages that change something: what a wish would do now, and the button that leaves the wish in the inbox.
 
-control.py and task_control.py say which wishes there are, for grid jobs and for tasks.
+control.py and task_control.py say which wishes there are, for grid jobs and for tasks. aside.py is for what the keeper
+need not know.
 """
 
 from __future__ import annotations

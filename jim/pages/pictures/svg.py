@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from jim.model import State
-from jim.pages import axes
+from jim.pages.pictures import axes
 from jim.reading.job.history import Timeline
 from jim.reading.job.map import Look, Map, Run
 from jim.reading.lists import counted
