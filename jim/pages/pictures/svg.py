@@ -13,6 +13,7 @@ from jim.reading.job.history import Timeline
 from jim.reading.job.map import Look, Map, Run
 from jim.reading.lists import counted
 from jim.reading.tasks.graph import Graph, Link, as_svg
+from jim.reading.tasks.graph_down import as_svg_down
 from jim.reading.tasks.pace import Past
 
 PITCH = 5  # distance of cells; a cell is 4 wide and high, which leaves a gap
@@ -184,3 +185,8 @@ def _chart(drawn: str, timeline: Timeline, ticks: Sequence[axes.Tick]) -> Markup
 def graph(found: Graph, link: Link) -> Markup:
     """Draw tasks and how they feed one another; `as_svg` escapes all texts."""
     return Markup(as_svg(found, link))  # noqa: S704
+
+
+def graph_down(found: Graph, link: Link) -> Markup:
+    """Draw the same for a narrow screen; `as_svg_down` escapes all texts, too."""
+    return Markup(as_svg_down(found, link))  # noqa: S704
