@@ -15,6 +15,7 @@ from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.reading import filters
 from jim.reading.filters import Filters
+from jim.reading.job.usage import usage
 from jim.reading.tasks import facts as task_facts
 from jim.reading.tasks import graph as task_graph
 from jim.reading.tasks import lists as task_lists
@@ -34,6 +35,7 @@ AT_ONCE = 5_000  # pieces of a task of which everything is counted for each page
 NOTHING_YET: dict[str, Any] = {
     "past": task_pace.Past(None, ()),
     "spreads": (),
+    "usage": (),
     "hosts": (),
     "sums": task_facts.Sums(0, 0, 0),
 }
@@ -91,9 +93,11 @@ def _slow(pages: Pages, view: View, task: Task) -> dict[str, Any]:
 
 
 def _counted(view: View, task: Task) -> dict[str, Any]:
+    ran = task_pace.measured(view, task)
     return {
         "past": task_pace.past(view, task),
-        "spreads": task_pace.spreads(view, task),
+        "spreads": task_pace.spreads_of(ran),
+        "usage": usage([each for each, _ in ran]),
         "hosts": view.store.seen_tasks.hosts(task.id, HOSTS_SHOWN),
         "sums": task_facts.sums(view, task),
     }
