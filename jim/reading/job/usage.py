@@ -20,21 +20,21 @@ _PEAK = re.compile(r"^peak (\d{1,15}) (cgroup|sampled)$", re.MULTILINE)
 
 
 class Measured(NamedTuple):
-    """What one attempt has used, and what was asked for it."""
+    """What one attempt has used."""
 
     seconds: float
     cpu: float
     peak_mb: int | None  # None: it was not measured
     sampled: bool  # the peak may have been higher
-    asked: Mapping[str, Any]
+    resources: Mapping[str, Any]  # that were asked for it
 
 
 class Usage(NamedTuple):
-    """How much was used of something; nothing was asked for, if `asked` is 0."""
+    """How much was used of something; nothing was asked for, if `of` is 0."""
 
     what: str
     used: float
-    asked: float
+    of: float
     words: str
 
 
@@ -47,29 +47,29 @@ def completed(view: View, job: GridJob) -> list[Measured]:
 
 def measured(rows: Iterable[tuple[str, str]]) -> list[Measured]:
     """Read exit records, each with the resources that were asked for, in JSON."""
-    return [ran for record, asked in rows if (ran := one(record, asked))]
+    return [ran for record, resources in rows if (ran := one(record, resources))]
 
 
-def one(record: str, asked: str) -> Measured | None:
+def one(record: str, resources: str) -> Measured | None:
     """Read one exit record; None if it makes no sense."""
     times, peak = times_of(record), _PEAK.search(record)
     if not times:
         return None
     peak_mb = megabytes(int(peak[1])) if peak else None
-    return Measured(*times, peak_mb, bool(peak and peak[2] == "sampled"), _asked(asked))
+    return Measured(*times, peak_mb, bool(peak and peak[2] == "sampled"), _resources(resources))
 
 
 @cache
-def _asked_of(text: str) -> Mapping[str, Any]:
-    asked: Mapping[str, Any] = json.loads(text)
-    return asked
+def _read(text: str) -> Mapping[str, Any]:
+    resources: Mapping[str, Any] = json.loads(text)
+    return resources
 
 
-def _asked(text: str) -> Mapping[str, Any]:
+def _resources(text: str) -> Mapping[str, Any]:
     """Return what a submission has asked for: all attempts of one have the same."""
-    if _asked_of.cache_info().currsize > LOOKED_AT:
-        _asked_of.cache_clear()
-    return _asked_of(text) if text else NOTHING
+    if _read.cache_info().currsize > LOOKED_AT:
+        _read.cache_clear()
+    return _read(text) if text else NOTHING
 
 
 def usage(attempts: Sequence[Measured]) -> list[Usage]:
@@ -80,14 +80,12 @@ def usage(attempts: Sequence[Measured]) -> list[Usage]:
 
 def _cpu(attempts: Sequence[Measured]) -> Usage | None:
     """Tell how busy the cores were while the attempts had them."""
-    cores = [int(each.asked.get("cores") or 1) for each in attempts]
+    cores = [int(each.resources.get("cores") or 1) for each in attempts]
     had = sum(each.seconds * count for each, count in zip(attempts, cores, strict=True))
     if not had:
         return None
     used, most = sum(each.cpu for each in attempts), max(cores)
-    each_had = f" of {how_many(most, 'core')} each" if most > 1 else " of a core each"
-    words = f"{span(used)} of the {span(had)}{each_had} that they had, {_share(used, had)}"
-    return Usage("CPU", used, had, words)
+    return Usage("CPU", used, had, f"{span(used)} of {span(had)} on {how_many(most, 'core')} each, {_share(used, had)}")
 
 
 def _memory(attempts: Sequence[Measured]) -> Usage | None:
@@ -97,24 +95,24 @@ def _memory(attempts: Sequence[Measured]) -> Usage | None:
         return None
     least = "; sampled from time to time, so it may have been more" if any(each.sampled for each in attempts) else ""
     half = f"; half of them at most {median(peaks):,.0f} MB{least}" if len(peaks) > 1 else least
-    limited = [each for each in attempts if each.asked.get("memory_mb")]
+    limited = [each for each in attempts if each.resources.get("memory_mb")]
     if not limited:
         return Usage("memory", max(peaks), 0, f"at most {max(peaks):,} MB; none was asked for{half}")
-    nearest = max(limited, key=lambda each: (each.peak_mb or 0) / each.asked["memory_mb"])
-    used, asked = nearest.peak_mb or 0, int(nearest.asked["memory_mb"])
-    return Usage("memory", used, asked, f"at most {used:,} MB of {asked:,} MB, {_share(used, asked)}{half}")
+    nearest = max(limited, key=lambda each: (each.peak_mb or 0) / each.resources["memory_mb"])
+    used, limit = nearest.peak_mb or 0, int(nearest.resources["memory_mb"])
+    return Usage("memory", used, limit, f"at most {used:,} MB of {limit:,} MB, {_share(used, limit)}{half}")
 
 
 def _time(attempts: Sequence[Measured]) -> Usage | None:
     """Tell how near the attempts came to their time limit."""
-    limited = [each for each in attempts if each.asked.get("wall_seconds")]
+    limited = [each for each in attempts if each.resources.get("wall_seconds")]
     if not limited:
         return None
-    nearest = max(limited, key=lambda each: each.seconds / each.asked["wall_seconds"])
-    used, asked = nearest.seconds, float(nearest.asked["wall_seconds"])
-    return Usage("run time", used, asked, f"at most {span(used)} of {span(asked)}, {_share(used, asked)}")
+    nearest = max(limited, key=lambda each: each.seconds / each.resources["wall_seconds"])
+    used, limit = nearest.seconds, float(nearest.resources["wall_seconds"])
+    return Usage("run time", used, limit, f"at most {span(used)} of {span(limit)}, {_share(used, limit)}")
 
 
-def _share(used: float, asked: float) -> str:
-    share = 100 * used / asked
+def _share(used: float, of: float) -> str:
+    share = 100 * used / of
     return f"{share:.0f} %" if share >= 1 or not used else "less than 1 %"

@@ -125,7 +125,7 @@ def _allowed(view: View, task: Task) -> Iterator[Allowed]:
 def measured(view: View, task: Task) -> list[tuple[Measured, int]]:
     """Return what completed local jobs have used, with their events, those of the last waves first; of LOOKED_AT."""
     rows = view.store.seen_tasks.records(task.id, LOOKED_AT)
-    return [(ran, events) for record, events, asked in rows if (ran := one(record, asked))]
+    return [(ran, events) for record, events, resources in rows if (ran := one(record, resources))]
 
 
 def spreads(view: View, task: Task) -> list[Spread]:

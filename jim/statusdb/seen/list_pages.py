@@ -253,7 +253,7 @@ class Browsed(StorePart):
 
     def records_of_completed(self, grid: int, limit: int) -> list[tuple[str, str]]:
         """Return exit records of completed attempts, each with what its submission asked for, at most `limit`."""
-        return [(unpacked(record), asked) for record, asked in self.db.execute(RECORDS, (grid, limit))]
+        return [(unpacked(record), resources) for record, resources in self.db.execute(RECORDS, (grid, limit))]
 
     def records_of_all(self, grid: int) -> Iterator[tuple[int, int, str]]:
         """Yield the local job, the number and the exit record of each attempt that has left one."""

@@ -111,8 +111,8 @@ class TasksSeen(StorePart):
         """
         grids = [grid for (grid,) in self.db.execute(f"{GRIDS} ORDER BY w DESC", (task,))]
         for grid in grids:
-            for record, piece, asked in self.db.execute(RECORDS, (grid, limit)):
-                yield unpacked(record), piece_of(piece).events or 0, asked
+            for record, piece, resources in self.db.execute(RECORDS, (grid, limit)):
+                yield unpacked(record), piece_of(piece).events or 0, resources
                 limit -= 1
             if limit <= 0:
                 return

@@ -16,17 +16,13 @@ def ran(seconds: float, cpu: float, peak_mb: int | None = None, *, sampled: bool
 
 
 def told(*attempts: Measured) -> dict[str, tuple[float, float, str]]:
-    return {each.what: (each.used, each.asked, each.words) for each in usage(attempts)}
+    return {each.what: (each.used, each.of, each.words) for each in usage(attempts)}
 
 
 def test_cores_are_busy_for_a_share_of_the_time_that_attempts_had_them() -> None:
-    assert told(ran(100, 50), ran(300, 250))["CPU"] == (
-        300,
-        400,
-        "5 min of the 6 min 40 s of a core each that they had, 75 %",
-    )
+    assert told(ran(100, 50), ran(300, 250))["CPU"] == (300, 400, "5 min of 6 min 40 s on 1 core each, 75 %")
     assert told(ran(100, 100, cores=4))["CPU"][:2] == (100, 400)
-    assert "of 4 cores each" in told(ran(100, 100, cores=4))["CPU"][2]
+    assert "on 4 cores each" in told(ran(100, 100, cores=4))["CPU"][2]
     assert told(ran(0, 0)) == {}
 
 
@@ -60,5 +56,5 @@ def test_records_come_with_what_their_submission_asked_for(home: Home) -> None:
     home.move(0, State.COMPLETED, Witness.EXIT_RECORD)
     (one,) = completed(view, view.grid_job(1))
     assert (one.seconds, one.cpu, one.peak_mb, one.sampled) == (100, 94, 1500, True)
-    assert dict(one.asked) == {"memory_mb": 2000, "cores": 2}
+    assert dict(one.resources) == {"memory_mb": 2000, "cores": 2}
     assert measured([("nonsense", ""), ("", json.dumps({}))]) == []
