@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from jim.site.libraries import how_to_install
 from jim.site.lock import runs
 from jim.workdir.credentials import shown_time
 
+MOST_LISTED = 1_000  # of what is laid aside
 LIBRARIES = ("flask", "jinja2", "waitress")
 OF_DEBIAN = "apt-get install python3-flask python3-jinja2 python3-waitress"
 
@@ -52,7 +53,12 @@ is token {name} with the role {role}, good until {until}. It is shown only this 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `jim pages` takes."""
-    parser.add_argument("what", nargs="?", choices=("token",), help="make, list or revoke tokens, and serve nothing")
+    help_ = (
+        "make, list or revoke tokens; or lay failed grid jobs and tasks aside, so that the overview leaves them out: "
+        "pages aside 12 15. Nothing is served then"
+    )
+    parser.add_argument("what", nargs="?", choices=("token", "aside"), help=help_)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of what to lay aside: a grid job, or a task")
     parser.add_argument(
         "--port",
         metavar="N",
@@ -66,7 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a token: see (states and reasons), look (all), or control (also cancel, retry and so on)",
     )
     parser.add_argument("--days", type=number, default=30.0, metavar="N", help="how long a token is good")
-    parser.add_argument("--list", action="store_true", help="list the tokens")
+    parser.add_argument("--list", action="store_true", help="list the tokens, or what is laid aside")
+    parser.add_argument("--back", action="store_true", help="bring back to the overview what is laid aside")
     parser.add_argument("--revoke", metavar="NAME", help="revoke a token, and end all sessions that it began")
     parser.add_argument("--socket", metavar="PATH", help="listen on a Unix socket instead, for a web server")
     help_ = "one page over all accounts of the site, from what they publish for their group"
@@ -78,6 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
+    if arguments.what == "aside":
+        return _aside(arguments)
+    if arguments.names or arguments.back:
+        raise BadRequest("a NAME and --back are about what is laid aside: say `jim pages aside 12`")
     if arguments.what == "token":
         return _token(arguments)
     if arguments.list or arguments.revoke:
@@ -159,6 +170,30 @@ def _ring(state: Path) -> None:
     """Call the keeper. None is started: the service of the pages could not run one, so the timer or a poll does."""
     if runs(state):
         ring(state)
+
+
+def _aside(arguments: argparse.Namespace) -> int:
+    """Lay grid jobs or tasks aside, bring them back, or list them."""
+    from jim.doors import inbox
+    from jim.pages.laid_aside import LaidAside, name_of, named
+    from jim.reading.view import look
+
+    if bool(arguments.names) == arguments.list:
+        raise BadRequest("say what to lay aside, such as `jim pages aside 12`, or `jim pages aside --list`")
+    view = look()
+    with closing(view.store):
+        aside = LaidAside(view.site.state)
+        if arguments.list:
+            rows = ((name_of(thing), local_time(each.at), each.by) for thing, each in aside.things(view, MOST_LISTED))
+            table(("NAME", "SINCE", "BY"), rows)
+            return 0
+        for name in arguments.names:
+            if arguments.back:
+                say(f"{name} is on the overview again" if aside.bring(name) else f"{name} was not laid aside")
+                continue
+            aside.lay(named(view, name), inbox.by("the command line"), view.now())
+            say(f"{name} is laid aside; `jim pages aside --back {name}` brings it back")
+    return 0
 
 
 def _token(arguments: argparse.Namespace) -> int:

@@ -23,8 +23,9 @@ from jim.reading.tasks.hindrances import PLACES
 from jim.reading.tasks.records import TaskInDetail, TaskSeen
 
 LASTING = "lasting-"  # begins the name of a session that a long-lived token has begun
-OPEN = "healthz"  # the one endpoint that needs no session
-DOING = ("do", "do_task")  # the endpoints that take a form
+HEALTH = "healthz"
+OPEN = (HEALTH, "static")  # the endpoints that need no session; refusals have the style of all pages
+DOING = ("do", "do_task", "do_aside", "do_aside_task")  # the endpoints that take a form
 ELSEWHERE = re.compile(r"[/\\]{2}|[^/]")  # paths that browsers take for the address of another site
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # browsers leave some out, logs and terminals obey others
 LONGEST_LINE = 8 * 1024
@@ -50,8 +51,10 @@ def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | 
     """Admit only whom the site allows; refuse all other requests."""
     g.began, g.client, g.role, g.who, g.root = time.monotonic(), NOBODY, Role.SEE, "", ""
     g.counted = NOBODY  # whose limit a refused request counts for
+    g.reached = False  # whether whoever asks may have the style of a page
     try:
-        _require_sound(access)
+        _require_own(access)
+        _require_sound()
         known = _known(access, tokens)
     except JimError:
         _require_calm(rates, g.counted)
@@ -60,9 +63,9 @@ def admit(access: Access | Proxied, tokens: Tokens, rates: Rates) -> Response | 
     g.client, g.role, g.who, g.fresh = known.client, role, known.who, known.fresh
     _require_calm(rates, g.client)
     token = request.args.get("token")
-    if token is not None and request.endpoint != OPEN:
+    if token is not None and request.endpoint not in OPEN:
         return _with_token(access, tokens, token)
-    if g.client == NOBODY and request.endpoint != OPEN:
+    if g.client == NOBODY and request.endpoint not in OPEN:
         raise _unknown(access)
     return None
 
@@ -83,18 +86,22 @@ def _header(name: str) -> str:
     return request.headers.get(name, "")
 
 
-def _require_sound(access: Access | Proxied) -> None:
+def _require_own(access: Access | Proxied) -> None:
+    """Refuse requests from elsewhere."""
+    if not access.is_own_host(_header("Host")):
+        raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
+    if not access.is_own_peer(request.environ):
+        raise Refused(403, "these pages answer only the account that has started them")
+    g.root, g.reached = access.root(_header), True
+
+
+def _require_sound() -> None:
     """Refuse requests that nobody may make."""
     _require_method()
     if len(request.full_path) > LONGEST_LINE:
         raise Refused(414, "this address is too long")
     if CONTROL.search(request.path):
         raise Refused(400, "an address has no control characters")
-    if not access.is_own_host(_header("Host")):
-        raise Refused(421, "these pages answer only at a name of this machine itself, such as localhost")
-    if not access.is_own_peer(request.environ):
-        raise Refused(403, "these pages answer only the account that has started them")
-    g.root = access.root(_header)
 
 
 def _require_method() -> None:
@@ -126,7 +133,7 @@ def _known(access: Access | Proxied, tokens: Tokens) -> Known:
 def _user(access: Proxied) -> Known:
     """Return the user whom the web server names, and the role that the site file gives."""
     user, role = access.user(_header)
-    if role is None and user != NOBODY and request.endpoint != OPEN:
+    if role is None and user != NOBODY and request.endpoint not in OPEN:
         g.counted = f"user {user}"
         raise Refused(403, f"the user {user} has no role here: the site file names those who have one, in [pages]")
     return Known(f"user {user}", role or Role.SEE, user) if user else Known()

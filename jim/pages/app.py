@@ -18,7 +18,7 @@ from jinja2 import StrictUndefined
 from jim import __version__
 from jim.jobs import GridJob, public
 from jim.model import Step
-from jim.pages import shown, svg, task_looks
+from jim.pages import shown, task_looks
 from jim.pages.access import Access, Large, Rates
 from jim.pages.addresses import CONVERTERS, in_full
 from jim.pages.admission import DOING, admit, require_look, seen_lines
@@ -27,6 +27,7 @@ from jim.pages.cache import SOON_SECONDS, Cache
 from jim.pages.forms import Forms
 from jim.pages.made import HTML, Made, accepted, answer, name_of_page
 from jim.pages.marks import MINUTE, Marks, Moment, Opening, beat_of
+from jim.pages.pictures import svg
 from jim.pages.proxied import Proxied
 from jim.pages.refusals import failed
 from jim.pages.tokens import Role, Tokens
@@ -44,7 +45,7 @@ from jim.site import file as site_file
 log = logging.getLogger(__name__)
 ROUTES = (
     *("overview", "grid_jobs", "grid_job", "local_job", "files", "hosts", "query", "site", "schema", "metrics"),
-    *("health", "control", "tasks", "task", "task_parts", "task_control"),
+    *("health", "tasks", "task", "task_parts", "wishes.control", "wishes.task_control", "wishes.aside"),
 )
 OF_SITE = ("accounts",)
 PAGE_SECONDS, DOCUMENT_SECONDS = 4.0, 20.0  # limits for reading the store
@@ -256,7 +257,7 @@ def _root() -> str:
 
 def _menu(pages: Pages) -> list[tuple[str, str]]:
     """Return the pages of the menu, for whoever asks."""
-    entries = ("/", "/jobs", "/tasks", "/hosts", "/query", "/schema", "/site") if pages.accounts is None else ("/",)
+    entries = ("/", "/jobs", "/tasks", "/hosts", "/query", "/site") if pages.accounts is None else ("/",)
     hidden = ("/query", "/site") if g.get("role", Role.SEE) is Role.SEE else ()
     return [(each, each[1:].capitalize() or "Overview") for each in entries if each not in hidden]
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from jim.clock import as_utc
 from jim.errors import Away, Busy
+from jim.pages.laid_aside import FILE
 from jim.reading.keeper_life import Heart
 from jim.reading.site.site_view import health
 from jim.reading.view import Disk, View
@@ -140,13 +141,11 @@ class Marks:
             if version is None:
                 return None
             signs, now = health(view), view.now()
-            inbox = 0
-            with suppress(OSError):
-                inbox = (view.site.state / "inbox").stat().st_mtime_ns
+            lying = " ".join(map(_changed, (view.site.state / "inbox", view.site.state / FILE)))
             heart = f"{signs.heart.beats} {signs.heart.late} {signs.heart.next!r}"
             batch = f"{signs.unfinished} {bool(signs.seen)} {signs.answers_late} {signs.trouble.words!r}"
             beat = beat_of(view, signs.heart)
-            return _Look(self.clock() + LOOK_SECONDS, version, f"{heart} {batch} {inbox}", now, beat, signs.seen)
+            return _Look(self.clock() + LOOK_SECONDS, version, f"{heart} {batch} {lying}", now, beat, signs.seen)
 
     def _version(self, grid: int) -> int | None:
         if grid not in self._versions:
@@ -170,6 +169,13 @@ class Marks:
 def beat_of(view: View, heart: Heart) -> str:
     """Return the time of the last heartbeat of a keeper that is there; empty: none is."""
     return as_utc(view.store.clock.epoch() - heart.age) if heart.beats and heart.age is not None else ""
+
+
+def _changed(path: Path) -> str:
+    """Return when a file or directory was changed; empty if it is not there."""
+    with suppress(OSError):
+        return str(path.stat().st_mtime_ns)
+    return ""
 
 
 def _about(file: Path) -> str:

@@ -48,8 +48,8 @@ def failed(error: Exception, removed_at: Callable[[int], str]) -> Response:
         response = Response(json.dumps(document, indent=2), status, content_type=JSON)
     else:
         known = _known_nevertheless() if isinstance(error, StoreError) else {}
-        styled = g.get("client", NOBODY) != NOBODY
-        page = render_template("error.html", known=known, styled=styled, **facts)
+        is_known = g.get("client", NOBODY) != NOBODY  # whoever is not known sees no menu
+        page = render_template("error.html", known=known, styled=g.get("reached"), is_known=is_known, **facts)
         response = Response(page, status, content_type=HTML)
     for name, value in (error.headers if isinstance(error, Refused) else {}).items():
         response.headers[name] = value

@@ -491,3 +491,65 @@ def test_a_picture_is_shown(alone, look) -> None:
     alone.ground.store.set_grid_job(1, step=Step.FINISHED, outcome="completed")
     page = look(alone).go("/jobs/1/result")
     assert page.locator("img").evaluate("each => [each.complete, each.naturalWidth]") == [True, 64]
+
+
+def test_times_are_those_of_the_readers_zone_if_they_want_that(served, look) -> None:
+    seen = look(served, timezone_id="Asia/Kolkata")
+    page = seen.go("/jobs/12/1")
+    created, asof = page.locator(".attempt time").first, page.locator(".asof time")
+    utc = created.inner_text()
+    zone = page.get_by_role("button", name="my zone")
+    expect(zone).to_have_attribute("aria-pressed", "false")
+    zone.click()
+    shift = datetime.fromisoformat(created.inner_text()) - datetime.fromisoformat(utc)
+    assert shift.total_seconds() == 5.5 * 3600
+    assert asof.inner_text().endswith("GMT+5:30")
+    expect(page.locator("footer")).to_contain_text("times are GMT+5:30")
+    page = seen.go("/jobs/12")
+    expect(zone).to_have_attribute("aria-pressed", "true")
+    hour = page.locator("[data-part=timeline] .hour").first.evaluate("(each) => [each.dataset.at, each.textContent]")
+    minutes = [60 * int(text[:2]) + int(text[3:5]) for text in (hour[0][11:16], hour[1])]
+    assert (minutes[1] - minutes[0]) % 1440 == 330
+    page = seen.go("/query?state=failed&grid=12")
+    assert datetime.fromisoformat(page.locator("td[data-label=Since] time").first.inner_text())
+    zone.click()
+    expect(page.locator("footer")).to_contain_text("times are UTC")
+    assert look(served, timezone_id="Etc/UTC").go("/jobs").locator("#zone").is_hidden()
+    assert seen.odd == []
+
+
+def test_a_zone_stays_while_parts_are_replaced(alone, look) -> None:
+    ground = alone.ground
+    ground.add(1, 4, 600)
+    ground.send(1, 1, range(4), 500)
+    seen = look(alone, timezone_id="Asia/Kolkata")
+    seen.page.clock.install()
+    page = seen.go("/jobs/1")
+    page.get_by_role("button", name="my zone").click()
+    created = page.locator(".facts time").first
+    before = created.inner_text()
+    ground.change(1, [0], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    ground.beat(ago=0)
+    later(page, lambda: page.locator("#n-0 td[data-label=State]").inner_text() == "failed")
+    assert created.inner_text() == before
+    expect(page.locator(".asof time")).to_contain_text("GMT+5:30")
+    assert seen.odd == []
+
+
+def test_a_long_page_folds_on_a_phone(served, look) -> None:
+    seen = look(served, width=390)
+    page = seen.go("/jobs/12")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4200
+    assert page.locator("tbody tr[id^=n-]:visible").count() == 10
+    page.get_by_role("button", name="Show 40 more rows").click()
+    assert page.locator("tbody tr[id^=n-]:visible").count() == 50
+    shut = page.locator("h2 .fold").first
+    expect(shut).to_have_attribute("aria-expanded", "false")
+    part = shut.locator("xpath=ancestor::section").locator("> div")
+    assert part.is_hidden()
+    shut.press("Enter")
+    assert part.is_visible()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".fold")).to_have_count(0)
+    assert page.locator("tbody tr[id^=n-]:visible").count() == 50
+    assert seen.odd == []

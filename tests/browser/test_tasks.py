@@ -160,7 +160,7 @@ def test_without_javascript_a_task_shows_everything(tasked, look) -> None:
 
 def test_a_box_of_the_graph_opens_its_task(tasked, look) -> None:
     page = look(tasked[1]).go("/tasks")
-    page.locator(".graph a", has_text="reco").click()
+    page.locator(".across a", has_text="reco").click()
     expect(page.locator("h1")).to_have_text("Task reco")
 
 
@@ -301,3 +301,14 @@ def test_whoever_may_only_read_is_shown_no_control_and_told_why_a_wish_is_refuse
     assert seen.context.request.post(address, form=form, headers={"Origin": made.at("")}, max_redirects=0).status == 303
     world.go(3)
     assert world.task("mc").state is TaskState.CANCELLED, "the same form, from whoever may control"
+
+
+def test_the_graph_fits_on_a_phone(tasked, look) -> None:
+    page = look(tasked[1], width=320).go("/tasks/reco")
+    assert page.locator(".across").is_hidden()
+    box = page.locator(".down svg").bounding_box()
+    assert box["x"] + box["width"] <= 320
+    sizes = page.locator(".down text").evaluate_all("all => all.map((each) => each.getBoundingClientRect().right)")
+    assert 0 < max(sizes) <= 320
+    page.locator(".down a", has_text="mc").click()
+    expect(page.locator("h1")).to_have_text("Task mc")

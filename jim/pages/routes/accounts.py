@@ -10,7 +10,7 @@ from urllib.parse import quote
 from flask import Flask, Response, render_template
 
 from jim.model import State
-from jim.pages.admission import OPEN
+from jim.pages.admission import HEALTH
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.made import HTML, TEXT, Made, accepted, answer, as_csv, as_json, name_of_page
 from jim.reading.lists import counted
@@ -27,7 +27,7 @@ def add(app: Flask, pages: Pages) -> None:
     app.add_url_rule("/", "accounts", lambda: page(pages, accounts, ""))
     for kind in ("json", "csv"):
         app.add_url_rule(f"/index.{kind}", f"accounts.{kind}", lambda kind=kind: page(pages, accounts, kind))
-    app.add_url_rule("/healthz", OPEN, lambda: Response("ok\n", content_type=TEXT))
+    app.add_url_rule("/healthz", HEALTH, lambda: Response("ok\n", content_type=TEXT))
 
 
 def page(pages: Pages, accounts: Accounts, fixed: str) -> Response:

@@ -13,12 +13,13 @@ from jim.model import State, Step
 from jim.pages.admission import seen_by
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.cache import Find
+from jim.pages.laid_aside import LaidAside
 from jim.pages.made import Made, as_csv, as_json
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
 from jim.reading import filters, groups, lists
 from jim.reading.documents import json_documents as documents
-from jim.reading.job import history, last_lines
+from jim.reading.job import history, last_lines, usage
 from jim.reading.job import map as mapping
 from jim.reading.job.effects import offered
 from jim.reading.job.phases import phases
@@ -27,7 +28,7 @@ from jim.statusdb.list_filters import HostSeen, LocalJobSeen
 from jim.statusdb.status import status
 
 HOSTS_SHOWN = 12
-UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads"), ()) | dict.fromkeys(
+UNKNOWN_YET: dict[str, Any] = dict.fromkeys(("waits", "phases", "hosts", "spreads", "usage"), ()) | dict.fromkeys(
     ("failures", "timeline", "pace")
 )
 UNKNOWN_YET["last_lines"] = {}
@@ -64,7 +65,7 @@ def _row(job: GridJob, each: LocalJobSeen) -> tuple[object, ...]:
 def _whole(view: View, number: int) -> dict[str, Any]:
     """Compute the parts that need a read of every local job; filters do not apply to them."""
     job = view.grid_job(number)
-    minutes = history.minutes(view, job)
+    minutes, ran = history.minutes(view, job), usage.completed(view, job)
     ended = job.updated if job.step.value == "finished" else view.now()
     failed = groups.failures(view, job.id, job.owner) if job.size else None
     return {
@@ -75,7 +76,8 @@ def _whole(view: View, number: int) -> dict[str, Any]:
         "hosts": _hosts(view, job),
         "timeline": history.timeline(minutes, ended),
         "pace": history.pace(view, job, minutes),
-        "spreads": history.spreads(view, job),
+        "spreads": history.spreads_of(ran, job),
+        "usage": usage.usage(ran),
     }
 
 
@@ -100,6 +102,7 @@ def _facts(pages: Pages, view: View, job: GridJob, asked: filters.Filters) -> di
         "led_to": documents.led_to(view, job),
         "of_task": view.store.seen_tasks.tasks_of([job.id]).get(job.id, "") if job.is_of_task else "",
         "counts": counts,
+        "aside": LaidAside(view.site.state).about(job),
         "offered": offered(job, counts),
         "status": status(job, counts, strict=view.site.site.strict_status),
         "journal": view.store.journals.of_itself(job.id, documents.SHOWN),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response
 
 from jim.errors import JimError
-from jim.pages.admission import OPEN
+from jim.pages.admission import HEALTH
 from jim.pages.app import Pages
 from jim.pages.made import TEXT
 from jim.reading.site.site_view import health
@@ -13,7 +13,7 @@ from jim.reading.site.site_view import health
 
 def add(app: Flask, pages: Pages) -> None:
     """Add the page."""
-    app.add_url_rule("/healthz", OPEN, lambda: healthz(pages))
+    app.add_url_rule("/healthz", HEALTH, lambda: healthz(pages))
 
 
 def healthz(pages: Pages) -> Response:

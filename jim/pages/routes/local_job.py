@@ -116,12 +116,15 @@ def _attempts(view: View, attempts: Sequence[Attempt]) -> Iterator[dict[str, Any
     for at, attempt in enumerate(latest):
         submission = view.store.submission(attempt.grid, attempt.k)
         record = documents.exit_record(attempt)
+        cores = int((submission.asked.get("cores") if submission else 0) or 1)
         yield {
             "attempt": attempt,
             "batch_id": submission.batch_id if submission else "",
             "record": record,
             "memory": memory_words(record, submission.asked if submission else {}) if record else "",
-            "share": 100 * record.cpu / record.seconds if record and record.seconds > 0 else None,
+            "share": 100 * record.cpu / record.seconds / cores if record and record.seconds > 0 else None,
+            "cores": cores,
+            "limit": submission.wall_seconds if submission else None,
             "logs": None if logs is None else logs[at],
         }
 

@@ -11,6 +11,7 @@ from flask import Flask, g
 from jim.jobs import GridJob
 from jim.model import State
 from jim.pages.app import Pages, require_no_filter
+from jim.pages.laid_aside import LaidAside, name_of
 from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.pages.tokens import Role
@@ -33,6 +34,7 @@ from jim.reading.view import View
 TROUBLE_DAYS = 7
 NEWEST = 8
 MOST_HOLES = 10
+ASIDE_SHOWN = 20
 
 
 def add(app: Flask, pages: Pages) -> None:
@@ -43,23 +45,25 @@ def add(app: Flask, pages: Pages) -> None:
 def overview(pages: Pages, view: View, kind: str) -> Made:
     """Show the overview of the site."""
     require_no_filter()
-    since = datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)
-    trouble = in_trouble(view, since.isoformat())
-    counts, tasks = unfinished_counts(view), _tasks(view, since.isoformat())
+    since = (datetime.fromisoformat(view.now()) - timedelta(days=TROUBLE_DAYS)).isoformat()
+    aside = LaidAside(view.site.state)
+    trouble = in_trouble(view, since, aside.changes())
+    counts, tasks = unfinished_counts(view), _tasks(view, since, aside.changes())
     waits_at, waits = pages.cache.answer("what waits", what_waits, of_files=True)
     holes = pages.black_holes()
-    newest = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(NEWEST)),)), names=False, folded=True)
     if kind == "json":
         named = _beside(view, trouble)["names"]
         return as_json(
             {
                 **_of_site(view, counts, tasks),
                 "in_trouble": lists.records(view, trouble, named),
+                "laid_aside": [name_of(thing) for thing, _ in aside.things(view, ASIDE_SHOWN)],
                 "black_holes": [each.name for each in holes],
                 "waits_at": waits_at,
                 "waits": [_wait(each) for each in waits or ()],
             }
         )
+    newest = _newest(view, trouble, aside)
     return pages.html(
         view,
         "overview.html",
@@ -71,10 +75,19 @@ def overview(pages: Pages, view: View, kind: str) -> Made:
         waits_at=waits_at,
         waits=waits,
         newest=newest,
+        aside=[(name_of(thing), thing, entry) for thing, entry in aside.things(view, ASIDE_SHOWN)],
         hour=history.last_hour(view),
-        **_beside(view, (*trouble, *newest.rows)),
+        **_beside(view, (*trouble, *newest)),
         days=TROUBLE_DAYS,
     )
+
+
+def _newest(view: View, trouble: Sequence[GridJob], aside: LaidAside) -> list[GridJob]:
+    """Return the newest grid jobs, without those that stand above them or were laid aside."""
+    above, entries = {job.id for job in trouble}, aside.all()
+    limit = min(lists.LONGEST_PAGE, NEWEST + len(above) + len(entries))
+    page = lists.grid_jobs(view, Filters(lists.GRID_JOBS, (("limit", str(limit)),)), names=False, folded=True)
+    return [job for job in page.rows if job.id not in above and not aside.has(job, entries)][:NEWEST]
 
 
 def _of_site(view: View, counts: Mapping[State, int], tasks: TasksSeen) -> dict[str, Any]:
@@ -94,9 +107,9 @@ def _beside(view: View, jobs: Sequence[GridJob]) -> dict[str, Any]:
     return {"tallies": view.store.seen.tallies([job.id for job in jobs]), "names": names}
 
 
-def _tasks(view: View, since: str) -> TasksSeen:
+def _tasks(view: View, since: str, aside: Mapping[str, str]) -> TasksSeen:
     """Tell of tasks without the words of their sources, if whoever asks may not see these."""
-    seen = tasks_seen(view, since)
+    seen = tasks_seen(view, since, aside)
     return seen._replace(wanting=[each._replace(more="") for each in seen.wanting]) if g.role is Role.SEE else seen
 
 

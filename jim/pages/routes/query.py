@@ -1,4 +1,4 @@
-"""/query: XPath over one, several or all grid jobs. The page says how it will answer before it answers."""
+"""/query: a form, and XPath, over one, several or all grid jobs. The page says how it will answer before it answers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from jim.pages.admission import require_look
 from jim.pages.app import DOCUMENT_SECONDS, Pages
 from jim.pages.made import Made, accepted, answer, as_csv, as_json, name_of_page, tag_of
 from jim.pages.routes.files import place, send_xml
-from jim.reading import filters
-from jim.reading.documents import queries
+from jim.reading import filters, lists
+from jim.reading.documents import queries, query_form
 from jim.reading.documents.queries import Answer, Plan, Result
 from jim.reading.documents.xml_documents import Of, unnamed
 from jim.reading.view import View
 from jim.statusdb.documents import xml_text
 from jim.statusdb.documents.xpath import ALL, Most
 from jim.statusdb.documents.xpath_tree import LONGEST
+from jim.statusdb.list_filters import LocalJobsAsked, LocalJobSeen
 
 FORMATS = ("html", "json", "csv", "xml")
 ON_A_PAGE = Most(1_000, 1024 * 1024)
 SQL_SECONDS = 2.0
+ROWS_SHOWN = 200  # of what the form finds
+MOST_CHOICES = 100  # of users
 QUERY = {
     "xpath": filters.Filter(
         f"an XPath expression of at most {LONGEST:,} characters", "EXPR", longest=LONGEST, once=True
@@ -36,6 +39,7 @@ QUERY = {
     ),
     "task": filters.Filter("a task, or * for all tasks", "NAME", pattern=rf"\*|{TASK_NAME}", once=True),
     "whole": filters.Filter("evaluate it over the whole documents", choices=("yes",), once=True),
+    **query_form.FIELDS,
 }
 EXAMPLES = (
     ("which local jobs failed", "//jim:local_job[@state='failed']/@n"),
@@ -49,12 +53,20 @@ EXAMPLES = (
 )
 
 
+class LocalJobFound(NamedTuple):
+    """A local job that the form has found."""
+
+    job: str
+    seen: LocalJobSeen
+
+
 class Asked(NamedTuple):
     """What the page was asked, and what it found."""
 
     given: filters.Filters
     plan: Plan | None = None
     results: tuple[Result, ...] = ()
+    rows: tuple[LocalJobFound, ...] = ()  # the results of the form
     answer: Answer | None = None
     wrong: str = ""  # with the expression
 
@@ -73,8 +85,8 @@ def query(pages: Pages, kind: str) -> Response:
     given = filters.read(QUERY, request.args.items(multi=True))
     if kind == "html":
         return _page(pages, given)
-    if not given.one("xpath").strip():
-        raise BadRequest("this needs xpath=EXPR, and perhaps grid=12,15")
+    if not _is_asked(given):
+        raise BadRequest("this needs xpath=EXPR or a field of the form such as state=failed, and perhaps grid=12,15")
     plan, found = _answered(pages, given, ALL if kind == "xml" else ON_A_PAGE)
     if kind == "xml":
         return send_xml(unnamed(partial(_write_xml, plan, found)))
@@ -85,13 +97,15 @@ def query(pages: Pages, kind: str) -> Response:
 
 def _page(pages: Pages, given: filters.Filters) -> Response:
     asked, status = Asked(given), 200
-    if given.one("xpath").strip():
+    if _is_asked(given):
         try:
             asked = _asked(pages, given)
         except BadRequest as error:
             asked, status = Asked(given, wrong=str(error)), 400
     with pages.viewing() as view:
-        made = pages.html(view, "query.html", asked=asked, most=ON_A_PAGE.nodes, examples=EXAMPLES)
+        types_and_owners = view.store.seen.choices(MOST_CHOICES)
+        facts = {"states": lists.STATES, "owners": types_and_owners[1], "is_form": query_form.is_filled(given)}
+        made = pages.html(view, "query.html", asked=asked, most=ON_A_PAGE.nodes, examples=EXAMPLES, **facts)
     return answer(replace(made, status=status), tag_of(name_of_page("html"), made.body))
 
 
@@ -102,7 +116,25 @@ def _asked(pages: Pages, given: filters.Filters) -> Asked:
         return Asked(given, plan)
     plan, found = _answered(pages, given, ON_A_PAGE)
     results = tuple(found)  # only then the answer knows how many there are
-    return Asked(given, plan, results, found)
+    with pages.viewing() as view:
+        rows = tuple(_rows(view, results[:ROWS_SHOWN])) if query_form.is_filled(given) else ()
+    return Asked(given, plan, results, rows, found)
+
+
+def _rows(view: View, results: tuple[Result, ...]) -> Iterator[LocalJobFound]:
+    """Yield what people want to know of the local jobs among some results."""
+    numbers: dict[int, list[int]] = {}
+    for result in results:
+        grid, _, n = result.job.partition(".")
+        numbers.setdefault(int(grid), []).append(int(n))
+    for number, some in numbers.items():
+        wanted = LocalJobsAsked(numbers=tuple((n, n) for n in some))
+        for seen in view.store.seen.local_jobs_page(number, wanted, len(some)):
+            yield LocalJobFound(f"{number}.{seen.n}", seen)
+
+
+def _is_asked(given: filters.Filters) -> bool:
+    return bool(given.one("xpath").strip()) or query_form.is_filled(given)
 
 
 def _plan(view: View, given: filters.Filters) -> Plan:
@@ -110,7 +142,10 @@ def _plan(view: View, given: filters.Filters) -> Plan:
     if named and given.of("task"):
         raise BadRequest("grid and task: name grid jobs, or a task")
     of = Of(tuple(dict.fromkeys(map(int, named))), task=given.one("task"))
-    return queries.planned(view, given.one("xpath"), of)
+    if query_form.is_filled(given) and given.of("xpath"):
+        raise BadRequest("xpath and the fields of the form: use one of them")
+    written = query_form.expression(view, given) if query_form.is_filled(given) else given.one("xpath")
+    return queries.planned(view, written, of)
 
 
 def _answered(pages: Pages, given: filters.Filters, most: Most) -> tuple[Plan, Answer]:

@@ -10,10 +10,12 @@ from flask import Flask
 from jim.pages.admission import document_of_task, require_look, seen_of_task
 from jim.pages.app import Pages, require_no_filter
 from jim.pages.cache import SOON_SECONDS
+from jim.pages.laid_aside import LaidAside
 from jim.pages.made import Made, as_json
 from jim.pages.routes.files import document
 from jim.reading import filters
 from jim.reading.filters import Filters
+from jim.reading.job.usage import usage
 from jim.reading.tasks import facts as task_facts
 from jim.reading.tasks import graph as task_graph
 from jim.reading.tasks import lists as task_lists
@@ -33,6 +35,7 @@ AT_ONCE = 5_000  # pieces of a task of which everything is counted for each page
 NOTHING_YET: dict[str, Any] = {
     "past": task_pace.Past(None, ()),
     "spreads": (),
+    "usage": (),
     "hosts": (),
     "sums": task_facts.Sums(0, 0, 0),
 }
@@ -72,6 +75,7 @@ def _facts(pages: Pages, view: View, task: Task) -> dict[str, Any]:
         "test": task_tests.test_facts(view, task),
         "fixes": view.store.tasks.fixes(task.id),
         "differs": tasks.file_differs(task),
+        "aside": LaidAside(view.site.state).about(task),
         "graph": task_graph.graph(view, [task.name]),
         "journal": view.store.tasks.journal(task.id, LINES)[::-1],
         "reason_query": lambda words: urlencode(
@@ -89,9 +93,11 @@ def _slow(pages: Pages, view: View, task: Task) -> dict[str, Any]:
 
 
 def _counted(view: View, task: Task) -> dict[str, Any]:
+    ran = task_pace.measured(view, task)
     return {
         "past": task_pace.past(view, task),
-        "spreads": task_pace.spreads(view, task),
+        "spreads": task_pace.spreads_of(ran),
+        "usage": usage([each for each, _ in ran]),
         "hosts": view.store.seen_tasks.hosts(task.id, HOSTS_SHOWN),
         "sums": task_facts.sums(view, task),
     }

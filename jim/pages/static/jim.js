@@ -49,7 +49,8 @@
 		$("[data-clock]", copy).forEach((each) => each.remove());
 		return copy.innerHTML;
 	};
-	const note = (piece) => { live(piece).forEach((each) => { each.told = bare(each); }); draw(piece); };
+	const note = (piece) => { live(piece).forEach((each) => { each.told = bare(each); }); draw(piece); fresh(); };
+	const fresh = () => document.dispatchEvent(new Event("fresh")); // for reader.js
 	const busy = (part) => {
 		const chosen = getSelection(), at = document.activeElement;
 		return part.contains(at) && /INPUT|SELECT/.test(at.tagName) || !chosen.isCollapsed && part.contains(chosen.anchorNode);
@@ -66,9 +67,9 @@
 	};
 	let said = 0;
 	const take = (text) => {
-		const fresh = new DOMParser().parseFromString(text, "text/html"), olds = pieces(document), main = id("main");
+		const page = new DOMParser().parseFromString(text, "text/html"), olds = pieces(document), main = id("main");
 		let at = main.firstElementChild;
-		for (const [name, each] of pieces(fresh)) {
+		for (const [name, each] of pieces(page)) {
 			const old = olds.get(name);
 			if (olds.delete(name)) {
 				if (old.parentNode === main) at = old.nextElementSibling;
@@ -80,10 +81,11 @@
 			}
 		}
 		for (const each of olds.values()) if (!busy(each)) each.remove();
-		$(".asof time")[0].textContent = $(".asof time", fresh)[0].textContent;
-		if (fresh.title !== document.title && clock() > said) {
+		$(".asof time")[0].replaceWith($(".asof time", page)[0]);
+		fresh();
+		if (page.title !== document.title && clock() > said) {
 			said = clock() + 30;
-			id("said").textContent = document.title = fresh.title;
+			id("said").textContent = document.title = page.title;
 		}
 	};
 	const poll = async () => {

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from heapq import nsmallest
 from statistics import quantiles
 from typing import NamedTuple
 
-from jim.evidence.exit_record import megabytes, times_of
+from jim.evidence.exit_record import times_of
 from jim.jobs import GridJob
 from jim.model import State, Step
+from jim.reading.job import usage
+from jim.reading.job.usage import Measured
 from jim.reading.view import View
 from jim.statusdb.list_filters import Minute
 
 FEWEST = 20  # completions in an hour that suffice to estimate an end
 HOUR = 60  # minutes
 BARS = 120  # of a timeline
-LOOKED_AT = 1_000  # exit records for quartiles
 SLOWEST = 5  # attempts that are named
 MOST = 100_000  # local jobs; to read more takes too long
+ALL_BRIEF, MOST_BRIEF = "all under a second", "three quarters under a second"
 ENDS = ("completed", "failed", "killed")
 
 
@@ -58,6 +59,11 @@ class Spread(NamedTuple):
     quartiles: tuple[float, float, float]
     of: int  # attempts
     note: str = ""
+
+    @property
+    def is_brief(self) -> bool:
+        """Tell whether the note says all: the times were too short."""
+        return self.note in (ALL_BRIEF, MOST_BRIEF)
 
 
 class Slow(NamedTuple):
@@ -134,22 +140,21 @@ def pace(view: View, job: GridJob, found: Sequence[Minute]) -> Pace | None:
 
 
 def spreads(view: View, job: GridJob) -> list[Spread]:
-    """Return quartiles of the times of completed attempts, by their exit records; at most of the first LOOKED_AT.
+    """Return quartiles of what completed attempts took, by their exit records."""
+    return spreads_of(usage.completed(view, job), job)
 
-    Seconds per event are known where the local jobs have events.
-    """
-    counts = view.store.counts(job.id)
-    if not counts.get(State.COMPLETED):
-        return []
-    records = view.store.seen.records_of_completed(job.id, LOOKED_AT)
-    taken = [each for each in map(times_of, records) if each]
-    wall = [seconds for seconds, _ in taken] if any(seconds for seconds, _ in taken) else []
-    share = [100 * cpu / seconds for seconds, cpu in taken if seconds > 0]
-    told = [spread("run time", "s", wall), spread("CPU share", "%", share)]
+
+def spreads_of(attempts: Sequence[Measured], job: GridJob) -> list[Spread]:
+    """Return quartiles of what attempts took; seconds per event are known where the local jobs have events."""
+    wall = [each.seconds for each in attempts] if any(each.seconds for each in attempts) else []
+    rows = [spread("run time", "s", wall)]
+    if rows[0] and not rows[0].is_brief:  # a share of what could not be measured says nothing
+        shares = [100 * each.cpu / each.seconds for each in attempts if each.seconds > 0]
+        rows.append(spread("CPU share", "%", shares))
     if job.events_per_job:
-        told.insert(0, spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
-    told.append(_memory(records, job.request.get("memory_mb")))
-    return [each for each in told if each]
+        rows.insert(0, spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
+    rows.append(_memory(attempts, job.request.get("memory_mb")))
+    return [each for each in rows if each]
 
 
 def slowest(view: View, job: GridJob) -> list[Slow]:
@@ -159,19 +164,16 @@ def slowest(view: View, job: GridJob) -> list[Slow]:
     return nsmallest(SLOWEST, taken, key=lambda each: (-each.seconds, each.n, each.attempt))
 
 
-_PEAK = re.compile(r"^peak (\d{1,15}) (cgroup|sampled)$", re.MULTILINE)
-
-
-def _memory(records: Sequence[str], asked: object) -> Spread | None:
+def _memory(attempts: Sequence[Measured], asked: object) -> Spread | None:
     """Return the quartiles of the peaks of memory, where wrappers could measure them."""
-    peaks = [peak for each in records if (peak := _PEAK.search(each))]
-    found = spread("memory", "MB", [megabytes(int(peak[1])) for peak in peaks])
-    if found is None:
+    peaks = [each for each in attempts if each.peak_mb is not None]
+    row = spread("memory", "MB", [each.peak_mb or 0 for each in peaks])
+    if row is None:
         return None
-    sampled = sum(peak[2] == "sampled" for peak in peaks)
+    sampled = sum(each.sampled for each in peaks)
     of = f"of {asked:,} asked" if isinstance(asked, int) else ""
-    least = f"{sampled:,} of {found.of:,} sampled, which may be less than the peak" if sampled else ""
-    return found._replace(note="; ".join(filter(None, (of, least))))
+    least = f"{sampled:,} of {row.of:,} sampled, which may be less than the peak" if sampled else ""
+    return row._replace(note="; ".join(filter(None, (of, least))))
 
 
 def spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:
@@ -179,4 +181,11 @@ def spread(what: str, unit: str, values: Sequence[float]) -> Spread | None:
     if len(values) < 2:
         return None
     low, middle, high = quantiles(values, n=4, method="inclusive")
-    return Spread(what, unit, (low, middle, high), len(values))
+    return Spread(what, unit, (low, middle, high), len(values), _brief(what, values, high) if unit == "s" else "")
+
+
+def _brief(what: str, values: Sequence[float], high: float) -> str:
+    """Return words for times too short to be measured, as most are by whole seconds; empty for others."""
+    if high >= 1 or (high and what != "run time"):
+        return ""
+    return ALL_BRIEF if max(values) < 1 else MOST_BRIEF

@@ -30,7 +30,13 @@ QUEUED = {  # for several local jobs, and for one
 
 
 def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
-    """Return what a grid job waits for."""
+    """Return what a grid job waits for, and what of it waits for a person."""
+    yield from under_way(view, job)
+    yield from _failed(view, job) if job.step in (Step.SPLIT, Step.ACTIVE) else ()
+
+
+def under_way(view: View, job: GridJob) -> Iterator[Wait]:
+    """Return what a grid job waits for by itself: nothing of what has failed."""
     if job.step is Step.FINISHED:
         yield _finished(view, job)
         yield from gatekeeper_waits.outputs(view, job)
@@ -50,7 +56,6 @@ def of_grid_job(view: View, job: GridJob) -> Iterator[Wait]:
         yield from as_known(view, heart, _in_the_batch_system(view, job))
         if heart.at_work:  # otherwise they may have ended long ago, with nobody to take that in
             yield from claims.silent(view, view.store.local_jobs(job.id, (State.RUNNING,), limit=LOOKED_AT))
-        yield from _failed(view, job)
 
 
 def _in_the_batch_system(view: View, job: GridJob) -> Iterator[Wait]:
@@ -251,8 +256,7 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
-    failed = view.store.counts(job.id).get(State.FAILED, 0)
-    if failed:
+    if failed := view.store.counts(job.id).get(State.FAILED, 0):
         then = f"the others continue; `jim retry {job.id}` gives the failed ones another set of attempts"
         yield Wait(f"{many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from jim.jobs import GridJob
-from jim.model import State, Step
+from jim.model import NOTHING, State, Step
 from jim.reading.before_submission import Wait
-from jim.reading.job.waits import of_grid_job
+from jim.reading.job.waits import under_way
 from jim.reading.keeper_life import Heart
 from jim.reading.quantities import how_many
 from jim.reading.view import Trouble, View
@@ -56,15 +56,16 @@ def unfinished_counts(view: View) -> dict[State, int]:
     return view.store.seen.unfinished()
 
 
-def in_trouble(view: View, since: str) -> list[GridJob]:
+def in_trouble(view: View, since: str, aside: Mapping[str, str] = NOTHING) -> list[GridJob]:
     """Return unfinished grid jobs with failed local jobs, and grid jobs that have failed since that time.
 
-    Without those of tasks: a task may have many, and tries again itself.
+    Without those of tasks: a task may have many, and tries again itself. Without those that somebody has laid aside:
+    `aside` has the last change of each by its name, and whatever has gone on since is back.
     """
     unfinished = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
     ended = GridJobsAsked(outcomes=("failed",), changed=True, folded=True)
-    found = [job for job in view.store.seen.grid_jobs_page(ended, IN_TROUBLE) if job.updated >= since]
-    return [*unfinished, *found][:IN_TROUBLE]
+    found = [job for job in view.store.seen.grid_jobs_page(ended, IN_TROUBLE + len(aside)) if job.updated >= since]
+    return [*unfinished, *(job for job in found if aside.get(str(job.id)) != job.updated)][:IN_TROUBLE]
 
 
 class WhatWaits(NamedTuple):
@@ -75,13 +76,13 @@ class WhatWaits(NamedTuple):
 
 
 def what_waits(view: View) -> list[WhatWaits]:
-    """Return why the grid jobs with the most unsent local jobs wait."""
+    """Return why the grid jobs with the most unsent local jobs wait; those in trouble are told of by `in_trouble`."""
     jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
     tallies = view.store.seen.tallies([job.id for job in jobs])
     jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))
     found: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
     for job in jobs[:EXPLAINED]:
-        for wait in of_grid_job(view, job):
+        for wait in under_way(view, job):
             found.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
     groups = [WhatWaits(those[0][0], [number for _, number in those]) for those in found.values()]
     return sorted(groups, key=lambda group: -len(group.grid_jobs))
@@ -103,8 +104,11 @@ class TasksSeen(NamedTuple):
     wanting: list[Wanting]
 
 
-def tasks_seen(view: View, since: str) -> TasksSeen:
-    """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source."""
+def tasks_seen(view: View, since: str, aside: Mapping[str, str] = NOTHING) -> TasksSeen:
+    """Count the tasks, and name those that want a person: paused by itself, ended badly of late, blind at a source.
+
+    What has ended badly and was laid aside, as for `in_trouble`, wants nobody.
+    """
     tasks = view.store.tasks.all()
     counts = (
         view.store.seen_tasks.counts([each.id for each in tasks]) if tasks else {}
@@ -112,7 +116,8 @@ def tasks_seen(view: View, since: str) -> TasksSeen:
     failed = {task: found.get("pieces", {}).get(PieceState.FAILED, 0) for task, found in counts.items()}
     wanting = [Wanting(each.name, each.reason) for each in tasks if paused_by_itself(each)]
     for each in tasks:
-        if each.state is TaskState.FINISHED and each.outcome != State.COMPLETED.value and each.updated >= since:
+        ended_badly = each.state is TaskState.FINISHED and each.outcome != State.COMPLETED.value
+        if ended_badly and each.updated >= since and aside.get(each.name) != each.updated:
             pieces = failed.get(each.id)
             told = f": {how_many(pieces, 'piece')} failed" if pieces else each.reason and f": {each.reason}"
             wanting.append(Wanting(each.name, f"finished {each.outcome}{told}"))

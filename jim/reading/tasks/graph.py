@@ -138,19 +138,20 @@ def _corner(column: int, row: int, across: int) -> tuple[int, int]:
 
 def _box_drawn(box: Box, x: int, y: int, link: Link | None) -> str:
     failed = f", {box.failed:,} failed" if box.failed else ""
+    name = escape(fitting(box.name, WIDE))
     told = (
         f"<g class={quoteattr(f'task {box.state}')}><title>{escape(box.name)}</title>"
         f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6" fill="none" stroke="currentColor"/>'
-        f'<text x="{x + MARGIN}" y="{y + 20}" font-weight="bold" fill="currentColor">{escape(_in_box(box.name))}</text>'
+        f'<text x="{x + MARGIN}" y="{y + 20}" font-weight="bold" fill="currentColor">{name}</text>'
         f'<text x="{x + MARGIN}" y="{y + 38}" fill="currentColor">{escape(box.state)}</text>'
         f'<text x="{x + MARGIN}" y="{y + 55}" fill="currentColor">{escape(box.pieces() + failed)}</text></g>'
     )
     return f"<a href={quoteattr(link(box.name))}>{told}</a>" if link else told
 
 
-def _in_box(name: str) -> str:
+def fitting(name: str, wide: int) -> str:
     """Return as much of a name as fits into a box."""
-    room = WIDE - 2 * MARGIN
+    room = wide - 2 * MARGIN
     if sum(map(_wide, name)) <= room:
         return name
     while sum(map(_wide, name)) + BROAD_WIDE > room:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from math import log1p
 from typing import NamedTuple
 
-from jim.evidence.exit_record import times_of
-from jim.reading.job.history import FEWEST, LOOKED_AT, Spread, Timeline, spread, timeline
+from jim.reading.job.history import FEWEST, Spread, Timeline, spread, timeline
+from jim.reading.job.usage import LOOKED_AT, Measured, one
 from jim.reading.view import View
 from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Task, TaskState
 from jim.tasks.throttle import read, steps_in
@@ -94,7 +94,11 @@ class Past(NamedTuple):
             return
         begin, length = _seconds(self.ends.begin), 60 * self.ends.step_minutes * self.ends.length
         for each in self.allowed:
-            yield (_seconds(each.at) - begin) / length, log1p(each.allowance) / log1p(max(1, self.most))
+            yield (_seconds(each.at) - begin) / length, self.height(each.allowance)
+
+    def height(self, allowance: int) -> float:
+        """Return an allowance as a share of the highest one, where each tenfold is as high."""
+        return log1p(allowance) / log1p(max(1, self.most))
 
 
 def _seconds(text: str) -> float:
@@ -118,19 +122,24 @@ def _allowed(view: View, task: Task) -> Iterator[Allowed]:
             yield Allowed(line.at, first)
 
 
+def measured(view: View, task: Task) -> list[tuple[Measured, int]]:
+    """Return what completed local jobs have used, with their events, those of the last waves first; of LOOKED_AT."""
+    rows = view.store.seen_tasks.records(task.id, LOOKED_AT)
+    return [(ran, events) for record, events, resources in rows if (ran := one(record, resources))]
+
+
 def spreads(view: View, task: Task) -> list[Spread]:
-    """Return quartiles of the times of completed local jobs, those of the last waves first; at most of LOOKED_AT."""
-    taken = [
-        (each, events)
-        for record, events in view.store.seen_tasks.records(task.id, LOOKED_AT)
-        if (each := times_of(record))
-    ]
-    wall = [(seconds, cpu, events) for (seconds, cpu), events in taken]
-    if not any(seconds for seconds, *_ in wall):
+    """Return quartiles of the times of completed local jobs."""
+    return spreads_of(measured(view, task))
+
+
+def spreads_of(local_jobs: Sequence[tuple[Measured, int]]) -> list[Spread]:
+    """Return quartiles of the times of some local jobs, each with its events."""
+    if not any(ran.seconds for ran, _ in local_jobs):
         return []
-    told = [
-        spread("seconds per event", "s", [seconds / events for seconds, _, events in wall if events]),
-        spread("run time", "s", [seconds for seconds, *_ in wall]),
-        spread("CPU share", "%", [100 * cpu / seconds for seconds, cpu, _ in wall if seconds > 0]),
+    rows = [
+        spread("seconds per event", "s", [ran.seconds / events for ran, events in local_jobs if events]),
+        spread("run time", "s", [ran.seconds for ran, _ in local_jobs]),
+        spread("CPU share", "%", [100 * ran.cpu / ran.seconds for ran, _ in local_jobs if ran.seconds > 0]),
     ]
-    return [each for each in told if each]
+    return [each for each in rows if each]

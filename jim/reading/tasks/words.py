@@ -74,7 +74,8 @@ def part_in_words(part: Part) -> str:
 def spread_in_words(spread: Spread) -> str:
     """Return the quartiles of a quantity."""
     values = " | ".join(number(each) for each in spread.quartiles)
-    return f"{values} {spread.unit} (quartiles of {how_many(spread.of, 'completed local job')})"
+    values = spread.note if spread.is_brief else f"{values} {spread.unit}"
+    return f"{values} (quartiles of {how_many(spread.of, 'completed local job')})"
 
 
 def inputs_in_words(sums: Sums) -> str:

@@ -65,8 +65,8 @@ _MINUTE = "strftime('%Y-%m-%dT%H:%M', at * 60, 'unixepoch')"
 MINUTES = f"SELECT {_MINUTE}, what, count FROM pulse WHERE grid = ? AND count > 0 ORDER BY what = 'started', at, what"
 LATELY = f"SELECT {_MINUTE}, what, count FROM pulse WHERE grid = 0 AND at >= ? AND count > 0 ORDER BY at, what"
 RECORDS = (
-    "SELECT record FROM attempt WHERE grid = ? AND verdict = 'completed' AND record <> '' AND length(record) < 50000 "
-    "LIMIT ?"
+    "SELECT a.record, ifnull(s.asked, '') FROM attempt a LEFT JOIN submission s ON s.grid = a.grid AND s.k = a.k "
+    "WHERE a.grid = ? AND a.verdict = 'completed' AND a.record <> '' AND length(a.record) < 50000 LIMIT ?"
 )
 RECORDS_OF_ALL = "SELECT n, attempt, record FROM attempt WHERE grid = ? AND record <> '' AND length(record) < 50000"
 CHANGES = "SELECT now, count(*) FROM journal WHERE seq > ? AND seq <= ? AND n IS NOT NULL AND now <> '' GROUP BY now"
@@ -251,9 +251,9 @@ class Browsed(StorePart):
         found = self.db.execute("SELECT step, count(*) FROM grid_job GROUP BY step")
         return {Step(step): count for step, count in found}
 
-    def records_of_completed(self, grid: int, limit: int) -> list[str]:
-        """Return exit records of completed attempts, at most `limit`."""
-        return [unpacked(record) for (record,) in self.db.execute(RECORDS, (grid, limit))]
+    def records_of_completed(self, grid: int, limit: int) -> list[tuple[str, str]]:
+        """Return exit records of completed attempts, each with what its submission asked for, at most `limit`."""
+        return [(unpacked(record), resources) for record, resources in self.db.execute(RECORDS, (grid, limit))]
 
     def records_of_all(self, grid: int) -> Iterator[tuple[int, int, str]]:
         """Yield the local job, the number and the exit record of each attempt that has left one."""

@@ -54,8 +54,9 @@ OF_GROUPS = (
     "AND t.grp = e.value AND t.count > 0"
 )
 RECORDS = (
-    "SELECT a.record, l.piece FROM attempt a JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE a.grid = ? "
-    "AND a.verdict = 'completed' AND l.state = 'completed' AND a.record <> '' AND length(a.record) < 50000 LIMIT ?"
+    "SELECT a.record, l.piece, ifnull(s.asked, '') FROM attempt a JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
+    "LEFT JOIN submission s ON s.grid = a.grid AND s.k = a.k WHERE a.grid = ? AND a.verdict = 'completed' "
+    "AND l.state = 'completed' AND a.record <> '' AND length(a.record) < 50000 LIMIT ?"
 )
 ITEM = "SELECT i.id, i.name, i.grp, i.state, i.size, i.since, i.note FROM item i WHERE i.task = ? AND "
 FAILED_ITEMS = (  # by the index of failed pieces: there may be a million items
@@ -103,12 +104,15 @@ class TasksSeen(StorePart):
         found = self.db.execute(REASONS, (task, limit))
         return [TaskFailures(reason, Kind(kind), times, first) for reason, kind, times, first in found]
 
-    def records(self, task: int, limit: int) -> Iterator[tuple[str, int]]:
-        """Yield exit records of completed local jobs of a task with their events, those of the last waves first."""
+    def records(self, task: int, limit: int) -> Iterator[tuple[str, int, str]]:
+        """Yield exit records of completed local jobs of a task, with their events and with what was asked for.
+
+        Those of the last waves come first.
+        """
         grids = [grid for (grid,) in self.db.execute(f"{GRIDS} ORDER BY w DESC", (task,))]
         for grid in grids:
-            for record, piece in self.db.execute(RECORDS, (grid, limit)):
-                yield unpacked(record), piece_of(piece).events or 0
+            for record, piece, resources in self.db.execute(RECORDS, (grid, limit)):
+                yield unpacked(record), piece_of(piece).events or 0, resources
                 limit -= 1
             if limit <= 0:
                 return

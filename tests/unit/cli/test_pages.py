@@ -4,6 +4,8 @@ import errno
 
 import pytest
 
+from jim.model import Step
+
 
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -12,6 +14,11 @@ import pytest
         (["--port", "-1"], "argument --port: '-1': expected a number from 0 to 65,535 "),
         (["--list"], "say `jim pages token --list`"),
         (["--revoke", "abc"], "say `jim pages token --list`"),
+        (["aside"], "say what to lay aside, such as `jim pages aside 12`"),
+        (["aside", "1"], "1 has not ended; what goes on stays on the overview"),
+        (["aside", "--list", "1"], "say what to lay aside"),
+        (["--back"], "say `jim pages aside 12`"),
+        (["token", "1"], "say `jim pages aside 12`"),
         (["--export", "1.0", "out"], "`jim pages --export` needs a whole grid job: use 1 instead of 1.0"),
     ],
 )
@@ -35,3 +42,12 @@ def test_a_state_directory_that_cannot_be_used_is_not_taken_for_a_port(home, mon
         f"jim: cannot use the state directory: [Errno 13] Permission denied: '{home.site.state}'; set "
     )
     assert "port" not in err
+
+
+def test_what_has_failed_is_laid_aside_and_brought_back(home):
+    home.add()
+    home.store.set_grid_job(1, step=Step.FINISHED, outcome="failed")
+    assert home.run("pages", "aside", "1")[:2] == (0, "1 is laid aside; `jim pages aside --back 1` brings it back\n")
+    assert home.run("pages", "aside", "--list")[1].splitlines()[1].split()[0] == "1"
+    assert home.run("pages", "aside", "--back", "1")[1] == "1 is on the overview again\n"
+    assert home.run("pages", "aside", "--back", "1")[1] == "1 was not laid aside\n"

@@ -11,7 +11,7 @@ from jim.cli import pages as cli_pages
 from jim.pages.access import BURST, Access, Large, Rates, key_of
 from jim.pages.app import SECURITY
 from jim.pages.serving import serve
-from tests.unit.pages.browser import PEER, PORT, Person, addresses
+from tests.unit.pages.browser import PEER, PORT, Page, Person, addresses
 from tests.unit.pages.grounds import Ground, ended
 
 
@@ -23,10 +23,25 @@ def test_without_a_session_nothing_is_shown(ground: Ground) -> None:
         answer = stranger.get(path)
         if path == "/healthz":
             assert (answer.status_code, answer.text) == (200, "ok\n")
+        elif path.startswith("/static/"):
+            assert answer.status_code == 404, "of files, there are only those of the style"
         else:
             assert answer.status_code == 401, path
             assert "jim pages" in answer.text
             assert {name: answer.headers[name] for name in SECURITY} == SECURITY, path
+
+
+def test_a_refusal_has_the_style_of_the_site_and_no_menu(ground: Ground) -> None:
+    stranger = Person(ground, logged_in=False)
+    for path, status in (("/jobs", 401), ("/nothing", 401), ("/jobs%0d", 400)):
+        answer = stranger.get(path)
+        page = Page(answer.text)
+        assert answer.status_code == status
+        (style,) = page.all("link", rel="stylesheet")
+        assert stranger.get(style["href"]).status_code == 200, "whoever is refused may have the style"
+        assert (page.all("nav"), page.all("script")) == ([], [])
+    answer = stranger.get("/jobs", Host="evil.example")
+    assert (answer.status_code, "stylesheet" in answer.text) == (421, False), "its style would be refused, too"
 
 
 def test_another_account_of_the_host_is_refused_whatever_it_has(ground: Ground) -> None:

@@ -19,4 +19,4 @@ def test_static_files_have_names_that_never_mean_another_content(person: Person)
 
 def test_the_script_is_small(person: Person) -> None:
     scripts = [content for name, content in person.pages.static.values() if name.endswith(".js")]
-    assert 0 < sum(map(len, scripts)) <= 8 * 1024
+    assert 0 < sum(map(len, scripts)) <= 13 * 1024  # one draws what changes, one is for the reader: zone and folds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import socket
 import stat
 import threading
@@ -84,6 +85,14 @@ def test_groups_and_users_have_the_roles_of_the_site_file(asking: Asking) -> Non
         assert ("s3cr3t" in asking.content) == sees, user
     assert asking.status("/site", X__Remote__User="carol") == 404
     assert asking.status("/site", X__Remote__User="alice") == 200
+
+
+def test_whoever_has_no_role_gets_a_refusal_in_the_style_of_the_site(asking: Asking) -> None:
+    assert asking.status("/jobs/1", X__Remote__User="eve") == 403
+    style = re.search(r'href="(/static/jim\.\w+\.css)"', asking.content)
+    assert style
+    assert "<nav" not in asking.content
+    assert asking.status(style[1], X__Remote__User="eve") == 200
 
 
 @pytest.mark.parametrize("user", ["@shift", "@physics", "*", "@", " @shift ", "dan\x7f"])

@@ -326,7 +326,7 @@ def test_a_pause_of_the_keeper_s_machine_cuts_no_honest_times(world, monkeypatch
 
 def test_pages_totals_and_learned_sizes_have_the_times_of_the_books(world):
     ran(world, 60.0, extra="up 999999999.5\ncpu 777.00\n")
-    (record,) = world.store.seen.records_of_completed(1, 10)
+    ((record, _),) = world.store.seen.records_of_completed(1, 10)
     assert times_of(record) == (62.0, 777.0)
     assert read_exit_record(record).seconds == 62.0
     totals = totals_of(world.store, world.store.grid_job(1))

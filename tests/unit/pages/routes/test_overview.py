@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jim.model import State, Witness
 from tests.unit.pages.browser import Person
-from tests.unit.pages.grounds import Ground
+from tests.unit.pages.grounds import Ground, ended
 
 
 def test_the_overview_counts_what_is_unfinished_and_names_what_is_in_trouble(ground: Ground, person: Person) -> None:
@@ -28,3 +28,28 @@ def test_what_waits_is_told_with_its_grid_jobs_and_the_next_step(ground: Ground,
 def test_an_empty_site_has_nothing_in_trouble(person: Person) -> None:
     told = person.json("/index.json")
     assert (told["counts"], told["in_trouble"], told["black_holes"], told["waits"]) == ({}, [], [], [])
+
+
+def test_nothing_stands_twice(ground: Ground, person: Person) -> None:
+    for number in range(1, 13):
+        ended(ground, number, 2, 1000.0 - number, bad=number % 3 == 0)
+    ground.add(13, 4, 60)
+    ground.send(13, 1, range(4), 50)
+    ground.change(13, [0], State.SUBMITTED, State.FAILED, Witness.QUEUE)
+    page = person.page("/")
+    shown = [name for name in page.names if name.startswith("job-")]
+    assert len(shown) == len(set(shown))
+    assert shown[:5] == ["job-13", "job-12", "job-9", "job-6", "job-3"]
+    assert shown[5:] == [f"job-{number}" for number in (11, 10, 8, 7, 5, 4, 2, 1)]
+    assert "local job has failed" not in page.text, "what waits says nothing of what has failed: that stands above"
+    assert ["local jobs wait in" in each["what"] for each in person.json("/index.json")["waits"]] == [True]
+
+
+def test_a_band_and_the_signs_below_it_do_not_say_the_same(ground: Ground, person: Person) -> None:
+    ground.add(1, 3, 60)
+    assert "keeper: at work" in person.page("/").text
+    ground.beat(ago=400)
+    (ground.site.state / "keeper.lock").write_text("")
+    page = person.page("/")
+    assert "States may be out of date." in page.text
+    assert "keeper:" not in page.text

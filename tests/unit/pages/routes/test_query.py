@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from lxml import etree
 
+from jim.model import State
 from jim.pages.routes import query
 from jim.pages.tokens import Role
 from jim.reading.documents import queries
@@ -148,3 +149,28 @@ def test_the_site_is_a_document(running: Ground, person: Person) -> None:
     root = etree.fromstring(person.get("/index.xml").data)
     etree.RelaxNG(etree.fromstring(schema())).assertValid(root)
     assert [each.get("id") for each in root.iterfind("{*}grid_job")] == ["1"]
+
+
+def test_the_page_begins_with_a_form_whose_answer_is_a_table(running: Ground, person: Person) -> None:
+    running.store.set_local_job(1, 2, state=State.FAILED, reason='exit 3: it\'s a "bad" disk')
+    page = person.page("/query")
+    names = [each.get("name") for _, each in page.elements if each.get("name") in {*query.QUERY}]
+    assert names == ["state", "host", "owner", "since", "until", "words", "grid", "xpath", "grid", "task"]
+    page = person.page("/query?state=failed&words=disk+exit&owner=mc&since=1h")
+    assert [row[:2] for row in told(page)[1:]] == [["1.2", "failed"]]
+    (expression,) = page.all("input", name="xpath")
+    assert expression["value"].startswith("//jim:grid_job[@owner = 'mc']/jim:local_job[@state = 'failed' and ")
+    assert [row[0] for row in told(person.page("/query?host=wn1"))[1:]] == ["1.0"]
+    assert "It finds nothing." in person.page("/query?owner=%27+or+%271%27%3D%271").text
+    marks = person.page("/query?words=" + quote('it\'s "bad"'))
+    assert [row[0] for row in told(marks)[1:]] == ["1.2"]
+
+
+def test_the_form_has_the_other_formats_too_and_its_limits(running: Ground, person: Person) -> None:
+    found = person.json("/query.json?state=running")
+    assert (found["results"], found["way"]) == ([{"job": "1.0", "result": "running"}], "translated")
+    assert person.get("/query.csv?state=running&grid=1").text.splitlines() == ["job,result", "1.0,running"]
+    assert person.get("/query?state=faild").status_code == 400
+    assert "use one of them" in person.get(at(STATES, state="running")).text
+    answer = person.get("/query?host=" + quote("a'b\"c"))
+    assert (answer.status_code, "both kinds of quotation marks" in answer.text) == (400, True)

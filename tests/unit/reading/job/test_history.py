@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jim.model import State, Step, Witness
-from jim.reading.job.history import Slow, Spread, Timeline, last_hour, pace, slowest, spreads, timeline
+from jim.reading.job.history import Slow, Spread, Timeline, last_hour, pace, slowest, spread, spreads, timeline
 from jim.reading.view import View
 from jim.statusdb.list_filters import Minute
 from tests.support.cli_home import Home
@@ -75,6 +75,19 @@ def test_payloads_of_no_second_count_in_the_quartiles_of_run_time(home: Home) ->
     found = {each.what: (each.quartiles, each.of) for each in spreads(view, view.grid_job(1))}
     assert found["run time"] == ((0, 0, 4), 5)
     assert found["CPU share"] == ((50, 50, 50), 2)
+
+
+def test_times_too_short_to_be_measured_are_told_in_words() -> None:
+    def told(what: str, *values: float) -> str:
+        found = spread(what, "s", values)
+        assert found is not None
+        return found.note if found.is_brief else "numbers"
+
+    assert told("run time", 0, 0, 0, 0) == told("run time", 0.2, 0, 0.9) == "all under a second"
+    assert told("run time", 0, 0, 0, 0, 1) == "three quarters under a second"
+    assert told("run time", 0, 0, 4, 5) == "numbers"
+    assert told("seconds per event", 0, 0, 0) == "all under a second"
+    assert told("seconds per event", 0.04, 0.05) == "numbers", "a part of a second is a time of an event"
 
 
 def test_quartiles_of_memory_are_of_those_whose_memory_was_measured(home: Home) -> None:

@@ -227,7 +227,7 @@ def test_what_happened_is_counted_by_minute(moving: Store, clock: Clock) -> None
 
 
 def test_exit_records_of_completed_attempts_alone_are_given(moving: Store) -> None:
-    assert moving.seen.records_of_completed(1, 10) == ["record 0"]
+    assert moving.seen.records_of_completed(1, 10) == [("record 0", "")]
     assert moving.seen.records_of_completed(1, 0) == []
 
 

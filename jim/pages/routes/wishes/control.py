@@ -14,7 +14,7 @@ from jim.evidence.transitions import FORCED_FROM
 from jim.model import MOST_PRIORITY, Verb
 from jim.pages.admission import DOING
 from jim.pages.app import Pages
-from jim.pages.routes.wishing import NUMBER, Asked, Kind, WishPages
+from jim.pages.routes.wishes.wishing import NUMBER, Asked, Kind, WishPages
 from jim.reading.job.effects import Effect, effect, then
 from jim.reading.view import View
 

@@ -183,7 +183,7 @@ def test_the_pages_offer_what_is_possible(grounded: Ground, boss: Person) -> Non
     grounded.store.set_grid_job(1, wish="suspend")
     assert offered("/jobs/1") == ["cancel", "resume", "priority", "retry"]
     ended(grounded, 2, 2, 60, bad=1)
-    assert offered("/jobs/2") == ["retry"]
+    assert offered("/jobs/2") == ["retry", "aside"]
     assert offered("/jobs/2/1") == ["force?n=1"]
 
 

@@ -1,6 +1,7 @@
 """Pages that change something: what a wish would do now, and the button that leaves the wish in the inbox.
 
-control.py and task_control.py say which wishes there are, for grid jobs and for tasks.
+control.py and task_control.py say which wishes there are, for grid jobs and for tasks. aside.py is for what the keeper
+need not know.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Kind(NamedTuple):
     facts: Callable[[View, Asked, Any], dict[str, Any]]  # what the page shows beside
     leave: Callable[[Path, Asked, str], None]  # into the inbox
     address: Callable[[Asked], str]  # of the page on which its effect will be seen
+    wakes: bool = True  # whether the keeper has to know
 
 
 class WishPages:
@@ -96,7 +98,8 @@ class WishPages:
         if would.late or grown(shown, would.hit):
             return self._shown(asked, AGAIN if would.words else "", 409)
         self._kind.leave(state, asked, f"{g.who}, by the pages")
-        self._pages.wake(state)
+        if self._kind.wakes:
+            self._pages.wake(state)
         log.warning("%s of %s requested by %s: %s", verb, self._kind.target(asked), visible(g.who), would.words)
         response: Any = redirect(f"{g.root}/{self._kind.address(asked)}", 303)
         return response  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from jim.doors import inbox
 from jim.model import MOST_PRIORITY
 from jim.pages.admission import DOING
 from jim.pages.app import Pages
-from jim.pages.routes.wishing import NUMBER, Asked, Kind, WishPages
+from jim.pages.routes.wishes.wishing import NUMBER, Asked, Kind, WishPages
 from jim.reading.tasks.effects import OFFERED, TaskEffect, effect
 from jim.reading.view import View
 from jim.tasks.effects import POOL_VERBS, TaskVerb

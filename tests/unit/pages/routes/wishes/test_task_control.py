@@ -10,7 +10,7 @@ import pytest
 
 from jim.doors.inbox import account
 from jim.model import State
-from jim.pages.routes.task_control import FIELDS
+from jim.pages.routes.wishes.task_control import FIELDS
 from jim.pages.tokens import Role
 from jim.statusdb.task_rows import TaskState
 from jim.tasks.effects import TaskVerb

@@ -8,10 +8,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from jim.model import State
+from jim.pages.pictures import axes
 from jim.reading.job.history import Timeline
 from jim.reading.job.map import Look, Map, Run
 from jim.reading.lists import counted
 from jim.reading.tasks.graph import Graph, Link, as_svg
+from jim.reading.tasks.graph_down import as_svg_down
 from jim.reading.tasks.pace import Past
 
 PITCH = 5  # distance of cells; a cell is 4 wide and high, which leaves a gap
@@ -124,47 +126,67 @@ def progress(done: int, total: int) -> Markup:
     )
 
 
-HEIGHT = 40
+HEIGHT, PIXELS = 40, 80  # of a chart: in its own units, and as it is shown
 STACKED = ("completed", "failed", "killed")
 
 
 def bars(timeline: Timeline, what: Sequence[str] = STACKED) -> Markup:
-    """Draw counts over time as stacked bars."""
+    """Draw counts over time as stacked bars, with the hours below and the counts beside them."""
     series = [timeline.counts[each] for each in what if each in timeline.counts]
     names = [each for each in what if each in timeline.counts]
-    length = len(series[0]) if series else 0
-    most = max((sum(each) for each in zip(*series, strict=True)), default=0) or 1
-    base, paths = [0.0] * length, []
+    most = max((sum(each) for each in zip(*series, strict=True)), default=0)
+    base, paths = [0.0] * timeline.length, []
     for name, counts in zip(names, series, strict=True):
         steps = []
         for at, count in enumerate(counts):
             if count:
-                height = max(0.6, HEIGHT * count / most)
+                height = max(0.6, HEIGHT * count / axes.top_of(most))
                 steps.append(f"M{at * 4 + 2} {HEIGHT - base[at]:.1f}v-{height:.1f}")
                 base[at] += height
         paths.append(f'<path class="t-{name}" d="{"".join(steps)}"/>')
-    return Markup(  # noqa: S704
-        f'<svg class="bars" viewBox="0 0 {length * 4} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true" '
-        f'focusable="false">{"".join(paths)}</svg>'
-    )
+    return _chart("".join(paths), timeline, axes.counts(most))
 
 
 def allowance(past: Past) -> Markup:
     """Draw an allowance over the time of a timeline; each further tenfold is as high as the first."""
     if past.ends is None:
         return Markup("")
-    length = 4 * past.ends.length
-    steps = ""
+    length, steps = 4 * past.ends.length, ""
     for at, share in past.course():
-        x, y = length * min(1.0, max(0.0, at)), HEIGHT - 0.5 - (HEIGHT - 4) * share
+        x, y = length * min(1.0, max(0.0, at)), HEIGHT * (1 - share)
         steps += f"H{x:.1f}V{y:.1f}" if steps else f"M{x:.1f} {y:.1f}"
     line = f'<path class="allowance" d="{steps}H{length}"/>' if steps else ""
+    ticks = [axes.Tick(past.height(each), axes.short(each)) for each in axes.tenfold(past.most)]
+    return _chart(line, past.ends, ticks)
+
+
+def _chart(drawn: str, timeline: Timeline, ticks: Sequence[axes.Tick]) -> Markup:
+    """Draw a chart with its axes. It is as wide as there is room: only what is inside is stretched, no letter is."""
+    wide = max(axes.FEWEST, timeline.length)
+    rules = "".join(
+        f'<line class="rule" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text class="count" x="-6" y="{y + 4:.1f}">{each.words}</text>'
+        for each in ticks
+        for y in (PIXELS * (1 - each.share),)
+    )
+    hours = "".join(
+        f'<line class="rule" x1="{x:.2f}%" x2="{x:.2f}%" y1="{PIXELS}" y2="{PIXELS + 4}"/>'
+        f'<text class="hour" x="{x:.2f}%" y="{PIXELS + 16}" data-at="{each.at}">{each.words}</text>'
+        for each in axes.times(timeline.begin, wide * timeline.step_minutes)
+        for x in (100 * each.share,)
+    )
+    box = f'viewBox="0 0 {4 * wide} {HEIGHT}" width="100%" height="{PIXELS}" preserveAspectRatio="none"'
     return Markup(  # noqa: S704
-        f'<svg class="bars" viewBox="0 0 {length} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true" '
-        f'focusable="false">{line}</svg>'
+        f'<svg class="chart" aria-hidden="true" focusable="false">{rules}{hours}<svg class="bars" {box}>{drawn}</svg>'
+        "</svg>"
     )
 
 
 def graph(found: Graph, link: Link) -> Markup:
     """Draw tasks and how they feed one another; `as_svg` escapes all texts."""
     return Markup(as_svg(found, link))  # noqa: S704
+
+
+def graph_down(found: Graph, link: Link) -> Markup:
+    """Draw the same for a narrow screen; `as_svg_down` escapes all texts, too."""
+    return Markup(as_svg_down(found, link))  # noqa: S704

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from jim.model import State
-from jim.pages import svg
+from jim.pages.pictures import svg
 from jim.reading.job.history import Timeline
 
 
