@@ -129,9 +129,9 @@ def _fail(keeper: Keeper, task: Task, damage: Damage, spoil: Spoil, *, again: bo
     if keeper.store.outputs.is_used(task.id, output.p, but=output.id):
         _ask_again(keeper, damage, USED, AWAY_SECONDS)
         words = f"more of it is used, so 'jim task redo {task.name}/{output.p}' decides: {damage.problem}"
-        keeper.store.tasks.note(task.id, f"piece {output.p} is damaged", words)
+        keeper.store.tasks.note(task.id, "damaged", f"piece {output.p}: {words}")
         return
-    keeper.store.tasks.note(task.id, f"piece {output.p} is damaged", damage.problem)
+    keeper.store.tasks.note(task.id, "damaged", f"piece {output.p}: {damage.problem}")
     if job:
         spoil(keeper, job, piece.n, damage.problem, again)
     else:

@@ -19,9 +19,10 @@ from jim.cli.text import say, say_json
 from jim.doors import inbox
 from jim.errors import BadRequest, require_line
 from jim.reading.tasks.effects import after_others
-from jim.reading.tasks.task import named
+from jim.reading.tasks.task import items, named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task, TaskState
+from jim.statusdb.tasks.item_names import name_in
 from jim.tasks.effects import POOL_VERBS, TaskVerb, changes_nothing, hangs_on, paused_by_itself, pool_of, refusal
 from jim.tasks.file.streams import trouble_with
 from jim.tasks.file.wish_checks import unfit
@@ -110,7 +111,9 @@ def _add_pool_verbs(parsers: dict[TaskVerb, argparse.ArgumentParser]) -> None:
     parsers[TaskVerb.ADD].add_argument("items", metavar="ITEM", nargs="*", help="name of an item")
     parsers[TaskVerb.ADD].add_argument("--list", metavar="FILE", type=Path, help="a file with a name in each line")
     parsers[TaskVerb.ADD].add_argument("--reopen", action="store_true", help="also if the pool is closed")
-    parsers[TaskVerb.DROP].add_argument("items", metavar="ITEM", nargs="+", help="name of an item")
+    parsers[TaskVerb.DROP].add_argument(
+        "items", metavar="ITEM", nargs="+", help="name of an item, or of several: gen/3-5, 'gen/*'"
+    )
     parsers[TaskVerb.DROP].add_argument("--reason", required=True, help="the reason; it is shown with the item")
 
 
@@ -233,7 +236,11 @@ def _wanted(view: View, verb: TaskVerb, task: Task, arguments: argparse.Namespac
     else:
         content = _content(verb, arguments)
         if "items" in content:
-            content["items"] = [_name_of(each, task) for each in content["items"]]
+            names = [name_in(task, each) for each in content["items"]]
+            many = {
+                name: [each.name for each in items(view, task, name, "")] for name in names if verb is TaskVerb.DROP
+            }
+            content["items"] = [each for name in names for each in many.get(name) or [name]]
     if wrong := unfit(verb, content):
         raise BadRequest(wrong)
     why = refusal(task, verb, content, pool_of(view.store, task))
@@ -279,19 +286,6 @@ def _of_pool(verb: TaskVerb, arguments: argparse.Namespace) -> dict[str, Any]:
     if not names or not all(each.isprintable() for each in names):
         raise BadRequest("name the items to add, or say --list FILE; names must be printable")
     return {"items": names, **({"reopen": True} if arguments.reopen else {})}
-
-
-def _name_of(name: str, task: Task) -> str:
-    """Return the name of an item; of a file in a directory that the task watches, its path as the task calls it.
-
-    Another path of the same file would be another item, and the file be worked on twice.
-    """
-    places = [Path(each.directory) for each in task.spec.sources if each.kind == "directory"]
-    if not places or not Path(name).exists():
-        return name
-    path = Path(name).parent.resolve() / Path(name).name
-    ways = (str(each / path.relative_to(there)) for each in places if path.is_relative_to(there := each.resolve()))
-    return next(ways, str(path))
 
 
 def _signed(text: str) -> int:

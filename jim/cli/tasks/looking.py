@@ -46,7 +46,7 @@ def add_verbs(verbs: Any) -> None:
     explain.add_argument("name", metavar="NAME[/p]", help="a task, or one of its pieces")
     items = verbs.add_parser("items", help="list the items of a task")
     items.add_argument("name", metavar="NAME", help="a task")
-    items.add_argument("glob", metavar="GLOB", nargs="?", default="*", help="pattern of their names; default: all")
+    items.add_argument("glob", metavar="GLOB", nargs="?", default="*", help="names: gen/3-5, 'gen/*'; default: all")
     items.add_argument(
         "--state", metavar="STATE", choices=STATES, default="", help=f"only items in this state: {', '.join(STATES)}"
     )

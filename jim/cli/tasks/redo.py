@@ -17,6 +17,7 @@ from jim.reading.tasks.effects import follow
 from jim.reading.tasks.task import named
 from jim.reading.view import View, add_json, look
 from jim.statusdb.task_rows import Task
+from jim.statusdb.tasks.item_names import patterns
 from jim.tasks.effects import TaskVerb, pool_of, refusal
 from jim.tasks.file.wish_checks import unfit
 from jim.tasks.pieces import redoing
@@ -29,7 +30,9 @@ def add_verbs(verbs: Any) -> None:
     """Declare the verb."""
     parser = verbs.add_parser(TaskVerb.REDO.value, help="do completed pieces again: what they brought was wrong")
     parser.add_argument("name", metavar="NAME[/P]", help="a task, and which pieces: mc/7, mc/3,7-9")
-    parser.add_argument("--item", metavar="GLOB", action="append", default=[], help="the pieces of these items")
+    parser.add_argument(
+        "--item", metavar="GLOB", action="append", default=[], help="the pieces of these items: gen/3-5, gen/*"
+    )
     parser.add_argument("--group", metavar="GROUP", help="the pieces of this group")
     parser.add_argument("--reason", metavar="WORDS", help="what was wrong; the journal tells it")
     how = parser.add_mutually_exclusive_group()
@@ -77,7 +80,7 @@ def _wish(view: View, arguments: argparse.Namespace) -> tuple[Task, dict[str, An
     content: dict[str, Any] = {}
     if read["pieces"]:
         content["numbers"] = [number for part in read["pieces"].split(",") for number in _range(part)]
-    content |= {"items": arguments.item} if arguments.item else {}
+    content |= {"items": [name for text in arguments.item for name in patterns(text)]} if arguments.item else {}
     content |= {} if arguments.group is None else {"group": arguments.group}
     content |= {"reason": require_line(arguments.reason)} if arguments.reason else {}
     content |= {name: True for name in (redoing.WITH_ALL, redoing.STALE_ONLY) if getattr(arguments, name)}

@@ -1,4 +1,4 @@
-"""jim task watch, graph: follow a task to its end, and show how tasks feed one another."""
+"""jim task watch, log, graph: follow a task to its end, tell what happened, and show how tasks feed one another."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from time import monotonic, sleep
 from typing import Any
 
 from jim import run_grid_job
-from jim.cli.text import plain, say, say_json
+from jim.cli.arguments import whole_number
+from jim.cli.table import table
+from jim.cli.text import local_time, plain, say, say_json, with_local_times
 from jim.doors import inbox
 from jim.reading import before
 from jim.reading.quantities import span
 from jim.reading.tasks import task as reading
+from jim.reading.tasks.log import Level, LogLine, log_of
 from jim.reading.tasks.tests import test_facts
 from jim.reading.tasks.waits import next_step, waits
 from jim.reading.view import View, add_json, look
@@ -23,6 +26,8 @@ from jim.tasks.effects import is_tried
 from jim.tasks.pool.concluding import COMPLETED
 
 LOOK_SECONDS = 0.5
+LEVELS = {each.name.lower(): each for each in sorted(Level)}
+LAST = 100  # lines of a log
 FOR_EVER = float("inf")
 ENDED = (TaskState.FINISHED, TaskState.CANCELLED)
 AWAITED = (TaskState.RUNNING, TaskState.TESTING, TaskState.CANCELLING)  # a keeper has to go on with these
@@ -35,6 +40,12 @@ def add_verbs(verbs: Any) -> None:
     watch = verbs.add_parser("watch", help="follow a task until it is finished or cancelled: exit 0 if it completed")
     watch.add_argument("name", metavar="NAME", help="a task")
     add_json(watch)
+    log = verbs.add_parser("log", help="print what happened to a task, the latest last")
+    log.add_argument("name", metavar="NAME", help="a task")
+    levels = ", ".join(LEVELS)
+    log.add_argument("--level", metavar="LEVEL", choices=LEVELS, default="info", help=f"{levels}; default: info")
+    log.add_argument("--last", metavar="N", type=whole_number(1), default=LAST, help=f"so many lines; default: {LAST}")
+    add_json(log)
     drawn = verbs.add_parser("graph", help="show how tasks feed one another")
     drawn.add_argument("names", metavar="NAME", nargs="*", help="a task of a chain; without one, all tasks")
     drawn.add_argument("--svg", action="store_true", help="print a drawing, in SVG")
@@ -150,4 +161,22 @@ def _graph(arguments: argparse.Namespace) -> int:
     return 0
 
 
-VERBS = {"watch": _watch, "graph": _graph}
+def _log(arguments: argparse.Namespace) -> int:
+    """Print the lines that matter so much."""
+    view = look()
+    lines = log_of(view, reading.named(view, arguments.name), LEVELS[arguments.level], arguments.last)
+    if arguments.json:
+        say_json([{**each._asdict(), "level": each.level.name.lower()} for each in lines])
+    elif lines:
+        table(("at", "level", "of", "what", "reason"), map(_row, lines))
+    else:
+        say(f"nothing of the level {arguments.level} has happened")
+    return 0
+
+
+def _row(line: LogLine) -> tuple[str, ...]:
+    told = plain(line.of), plain(line.what), with_local_times(plain(line.reason))
+    return local_time(line.at), line.level.name.lower(), *told
+
+
+VERBS = {"watch": _watch, "log": _log, "graph": _graph}

@@ -23,6 +23,7 @@ from jim.reading.tasks.tests import test_facts
 from jim.reading.tasks.words import planned
 from jim.reading.view import View
 from jim.statusdb.task_rows import Item, PieceRow, PieceState, Task, TaskState, Wave
+from jim.statusdb.tasks.item_names import is_pattern, patterns
 from jim.tasks.effects import fix_of
 
 AT_ONCE = 1000  # items
@@ -165,14 +166,15 @@ def file_differs(task: Task) -> bool:
 
 
 def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
-    """Yield items by a pattern of their names, however many there are; or by a name, which may have brackets."""
-    after = 0
-    while found := view.store.pools.next_items(task.id, glob, state, after, AT_ONCE):
-        yield from found
-        after = found[-1].id
-    one = None if after else view.store.pools.item_named(task.id, glob)
-    if one is not None and state in ("", one.state):
-        yield one
+    """Yield items by a pattern of their names, however many there are; or by names, which may have brackets."""
+    for pattern in patterns(glob):
+        after = 0
+        while is_pattern(pattern) and (found := view.store.pools.next_items(task.id, pattern, state, after, AT_ONCE)):
+            yield from found
+            after = found[-1].id
+        one = None if after else view.store.pools.item_named(task.id, pattern)
+        if one is not None and state in ("", one.state):
+            yield one
 
 
 def piece_named(view: View, name: str) -> tuple[Task, PieceRow]:

@@ -21,6 +21,7 @@ from jim.statusdb.store import Store
 from jim.statusdb.task_rows import (
     REDO,
     Ended,
+    Item,
     NewPiece,
     Output,
     OutputState,
@@ -29,6 +30,7 @@ from jim.statusdb.task_rows import (
     Task,
     TaskState,
 )
+from jim.statusdb.tasks.item_names import is_pattern
 from jim.tasks.damaged import damaged
 from jim.tasks.effects import OVER, TaskVerb
 from jim.tasks.frozen_local_jobs import freeze
@@ -63,7 +65,7 @@ def closure_of(store: Store, task: Task, content: Mapping[str, Any]) -> Closure:
     """Return the completed pieces that a wish means, and all that was made of them."""
     numbers = dict.fromkeys(content.get("numbers", ()))
     for glob in content.get("items", ()):
-        items = store.pools.find_items(task.id, glob, "", -1)
+        items = items_like(store, task.id, glob)
         numbers |= dict.fromkeys(p for each in items for p in store.pieces.with_item(each.id))
     if "group" in content:
         of_group = store.pieces.completed(task.id, content["group"])
@@ -78,6 +80,13 @@ def closure_of(store: Store, task: Task, content: Mapping[str, Any]) -> Closure:
         made |= users
     outputs = (each for piece in (*chosen, *made.values()) for each in store.outputs.of_piece(piece.task, piece.p))
     return Closure(chosen, tuple(made.values()), tuple(o for o in outputs if o.state is OutputState.STORED))
+
+
+def items_like(store: Store, task: int, name: str) -> list[Item]:
+    """Return the items that a name or a pattern means."""
+    items = store.pools.find_items(task, name, "", -1) if is_pattern(name) else []
+    one = None if items else store.pools.item_named(task, name)
+    return [one] if one else items
 
 
 def in_words(store: Store, closure: Closure) -> str:

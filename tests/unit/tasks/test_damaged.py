@@ -87,7 +87,7 @@ def test_what_is_damaged_before_it_is_stored_is_made_again(ground, store, damage
     assert ground.task().outcome == "completed"
     assert stored(store) == STORED
     assert ground.ranges() == sorted([(n, n + 1) for n in FIRSTS] + [(5, 6)])
-    assert any(f"piece 2 is damaged: {runs[2]}/5.dat: " in line for line in ground.journal())
+    assert any(f"damaged: piece 2: {runs[2]}/5.dat: " in line for line in ground.journal())
     assert len(set(ground.seeds)) == 7
 
 

@@ -85,3 +85,27 @@ def test_the_pieces_of_items(ground, jim):
 def test_what_cannot_be_done_again(ground, jim, words, code, why):
     assert jim("redo", *words)[0] == code
     assert jim("redo", *words)[1].startswith(why)
+
+
+def test_items_are_named_by_ranges(ground, jim):
+    assert [line.split()[0] for line in jim("items", "use", "gen/0-1")[1].splitlines()[1:]] == ["gen/0", "gen/1"]
+    assert jim("redo", "use", "--item", "gen/0,2", "--dry-run")[1] == "use: 2 completed pieces are done again\n"
+
+
+def test_items_are_dropped_by_ranges(ground, jim, tmp_path):
+    names = "".join(f"run/{n}\n" for n in range(6))
+    (tmp_path / "names").write_text(names)
+    source = f'source = [ {{ list = "{tmp_path}/names" }} ]\nsplit.splitter = "FileBased"\nsplit.when = "closed"'
+    request = 'request = { job_type = "executable", executable = "/bin/echo", arguments = ["$InputFiles"] }'
+    ground.start(f'[[task]]\nname = "open"\n{request}\n{source}\n', "open")
+    ground.until(lambda: ground.counts("items", "open").get("available") == 6)
+    assert jim("drop", "open", "run/1-3", "run/5", "--reason", "empty") == (
+        0,
+        "open: 4 given up, unless they are on the way\n",
+    )
+    assert [name for name, state in ground.items("open").items() if state == "dropped"] == [
+        "run/1",
+        "run/2",
+        "run/3",
+        "run/5",
+    ]

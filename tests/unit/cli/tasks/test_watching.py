@@ -186,3 +186,12 @@ def test_a_test_is_watched_no_longer_than_somebody_says(ground, jim, monkeypatch
     assert (code, last) == (1, "the test goes on after 30 s; `jim task explain mc` tells what it waits for")
     assert lines[-1].startswith(f"mc testing: file {tmp_path}/in/a.raw is not taken yet: ")
     assert ground.task("mc").state is TaskState.TESTING
+
+
+def test_a_log_is_a_table_of_what_matters_so_much(ground, jim):
+    ground.create(TEXT)
+    name = ground.store.tasks.all()[0].name
+    assert jim("log", name, "--level", "error") == (0, "nothing of the level error has happened\n")
+    code, told = jim("log", name)
+    assert (code, told.splitlines()[0].split()) == (0, ["at", "level", "of", "what", "reason"])
+    assert jim("log", "no")[0] == 4
