@@ -168,7 +168,11 @@ def _submit(machine: Machine, account: str, n: int) -> None:
 def _keepers_begin_anew(machine: Machine, version: str) -> None:
     """End the keepers, as one does after an upgrade; what the timer starts each minute is started at once."""
     machine.run("jim keeper --end --all; systemctl start jim-keepers.service")
-    until(lambda: list(_keepers(machine).values()) == [version] * len(ACCOUNTS), f"keepers of {version} run")
+    until(
+        lambda: list(_keepers(machine).values()) == [version] * len(ACCOUNTS)
+        and machine.run("jim keeper --list").count("last heartbeat") == len(ACCOUNTS),
+        f"keepers of {version} run",
+    )
 
 
 def _nothing_is_lost_by_what_is_wrong(machine: Machine) -> None:
@@ -178,6 +182,7 @@ def _nothing_is_lost_by_what_is_wrong(machine: Machine) -> None:
     assert "unknown section [newer]" in told
     assert f"this is JIM {OLD}" in told
     machine.run("cp -p /root/site.toml /etc/jim/")
+    _keepers_begin_anew(machine, OLD)
     told = machine.run(f"/usr/lib/jim/jim-{NEW}.1/shell/jim keeper", "mc", code=3)
     assert "/var/lib/jim/mc has a keeper already (pid " in told
 
