@@ -146,8 +146,17 @@ def pages(release: Release, version: str) -> None:
 
 def bill(release: Release, version: str) -> None:
     """Name the libraries that `make install` takes from PyPI, in the format of CycloneDX."""
-    lock, to = "packaging/requirements.lock", release.made / f"jim-{version}.cdx.json"
-    words = ("requirements", "--output-reproducible", "--pyproject", "pyproject.toml", "--output-file", str(to), lock)
+    needed, to = release.place / "needed.txt", release.made / f"jim-{version}.cdx.json"
+    needed.write_text(release.python("packaging/requirements.py", "core", "pages"))
+    words = (
+        "requirements",
+        "--output-reproducible",
+        "--pyproject",
+        "pyproject.toml",
+        "--output-file",
+        str(to),
+        str(needed),
+    )
     release.python("-m", "cyclonedx_py", *words)
     content = json.loads(to.read_text())
     content["metadata"]["component"]["version"] = version  # which pyproject.toml leaves to the package
