@@ -6,15 +6,16 @@ BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -q -n 6 --dist worksteal
 LIVE   := $(BIN)/python -m pytest -q tests/live
-# What pyproject.toml says that a part needs.
-install_for = $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python packaging/requirements.py $(1))
+# What pyproject.toml says that a part needs, in the versions and files of constraints.txt.
+install_for = $(BIN)/python packaging/requirements.py $(1) >$(VENV)/needed-$(1).txt && \
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/needed-$(1).txt
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-tasks docs test more browser screenshots corpus lint types release bench bench-scale torture root figures live live-long glitch-report clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/core: pyproject.toml
+$(VENV)/core: pyproject.toml packaging/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "JIM needs Python 3.11 or newer; say PYTHON=…" >&2; exit 1; }
 	@test -L jim/adapters || { echo "jim/adapters is no symbolic link: clone with symbolic links (git config core.symlinks true)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)

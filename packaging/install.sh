@@ -5,7 +5,7 @@
 #   TREES      where the trees of versions are to lie; PREFIX/libexec
 #   DESTDIR    put before PREFIX while copying
 #   PYTHON     the Python that is to run JIM
-#   LIBRARIES  own: those of PyPI that requirements.lock names, in an environment of JIM's own; system: those of PYTHON
+#   LIBRARIES  own: those of PyPI that constraints.txt has, in an environment of JIM's own; system: those of PYTHON
 set -eu
 umask 022
 cd -P -- "${0%/*}/.."
@@ -54,9 +54,10 @@ fill_tree() {
     find "$tree" -name __pycache__ -prune -exec rm -r {} +
     if [ "$LIBRARIES" = own ]; then
         "$python" -m venv "$tree/.venv"
-        # Only what the lock names, and no source: to build one would run code of others as root.
+        # Only files that are known, and no source: to build one would run code of others as root.
+        "$python" -P -s packaging/requirements.py core pages >"$tree/needed.txt"
         "$tree/.venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-            --require-hashes --only-binary :all: --requirement packaging/requirements.lock
+            --require-hashes --only-binary :all: --requirement "$tree/needed.txt"
         runs=$tree/.venv/bin/python
     else
         printf '%s\n' "$python" >"$tree/python"

@@ -146,8 +146,17 @@ def pages(release: Release, version: str) -> None:
 
 def bill(release: Release, version: str) -> None:
     """Name the libraries that `make install` takes from PyPI, in the format of CycloneDX."""
-    lock, to = "packaging/requirements.lock", release.made / f"jim-{version}.cdx.json"
-    words = ("requirements", "--output-reproducible", "--pyproject", "pyproject.toml", "--output-file", str(to), lock)
+    needed, to = release.place / "needed.txt", release.made / f"jim-{version}.cdx.json"
+    needed.write_text(release.python("packaging/requirements.py", "core", "pages"))
+    words = (
+        "requirements",
+        "--output-reproducible",
+        "--pyproject",
+        "pyproject.toml",
+        "--output-file",
+        str(to),
+        str(needed),
+    )
     release.python("-m", "cyclonedx_py", *words)
     content = json.loads(to.read_text())
     content["metadata"]["component"]["version"] = version  # which pyproject.toml leaves to the package
@@ -160,7 +169,7 @@ def docs(release: Release, version: str) -> None:
     release.packed(release.place / "docs/html", f"jim-{version}-docs")
 
 
-def debs(release: Release, version: str) -> None:
+def debs(release: Release, version: str, *profile: str) -> None:
     """Make the packages of Debian."""
     copy = release.place / "deb" / f"jim-{version}"
     shutil.copytree(release.source, copy, symlinks=True)
@@ -168,13 +177,19 @@ def debs(release: Release, version: str) -> None:
     maintainer = _found("^Maintainer: (.+)$", copy / "debian/control")
     entry = f"jim ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md of this version.\n\n"
     (copy / "debian/changelog").write_text(f"{entry} -- {maintainer}  {formatdate(release.seconds)}\n")
-    release.run("dpkg-buildpackage", "--build=binary", "--no-sign", cwd=copy)
+    release.run("dpkg-buildpackage", "--build=binary", "--no-sign", *profile, cwd=copy)
     for each in sorted(copy.parent.glob("*.deb")):
         shutil.copy(each, release.made)
 
 
+def debs_without_doc(release: Release, version: str) -> None:
+    """Make the packages of Debian but jim-doc, which takes longest."""
+    debs(release, version, "--build-profiles=nodoc")
+
+
 Step = Callable[[Release, str], None]
 STEPS: Mapping[str, Step] = {each.__name__: each for each in (sdist, wheel, pages, bill, docs, debs)}
+BY_NAME = {**STEPS, "debs_without_doc": debs_without_doc}  # these only where they are named
 
 
 def sums(folder: Path) -> Iterator[str]:
@@ -193,7 +208,7 @@ def main(*only: str, checkout: Path = ROOT) -> int:
             version = release.check()
             release.unpack()
             for name in only or STEPS:
-                STEPS[name](release, version)
+                BY_NAME[name](release, version)
         except NoRelease as error:
             print(f"release: {error}", file=sys.stderr)
             return 3

@@ -29,12 +29,14 @@ drop_unused() { # NAME...: remove the trees without users, but these
 
 # For packages, whose files dpkg and rpm replace in dist, where nothing runs.
 
-use_dist() { # make a tree of the same files, by hard links, and let the link lead to it
+# Alone: of a dpkg that was killed, such a script may still run. The files of dist lie on the same disk.
+use_dist() ( # make a tree of the same files, by hard links, and let the link lead to it
+    flock 9 || exit
     before=$(readlink "$trees/jim") || before=
-    new_tree "$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$trees/dist/jim/__init__.py")" || return
-    cp -al "$trees/dist/." "$tree/" && point_to "${tree##*/}" || return
+    new_tree "$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$trees/dist/jim/__init__.py")" || exit
+    cp -al "$trees/dist/." "$tree/" && point_to "${tree##*/}" || exit
     drop_unused "${tree##*/}" "$before" # a door may be in the one before just now
-}
+) 9<"$trees"
 
 leave() { # before the package goes: keepers end, and batch jobs go on; whatever fails, the package shall go
     [ ! -e /etc/jim/site.toml ] || timeout 300 "$trees/jim/shell/jim" keeper --end --all || :

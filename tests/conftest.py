@@ -46,6 +46,7 @@ COMPILED = {"shim", "fork_fails", "fork_counts", "list_fails", "open_fails"}  # 
 MORE = (
     *("tests/faults/", "tests/wrapper/", "tests/fake_batch/", "tests/upgrade/", "tests/monitoring/"),
     *(f"tests/unit/test_{what}.py" for what in ("install", "distributions", "docs_site", "docs_site_parts", "release")),
+    "tests/unit/test_trees.py",
     *("tests/unit/test_bench", "tests/unit/test_conformance.py", "tests/unit/admin/trial/"),
     *(f"tests/unit/tasks/test_{scene}.py" for scene in ("scenarios", "chains", "arrival", "black_holes", "masks")),
     *(

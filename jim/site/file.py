@@ -17,7 +17,7 @@ from jim.errors import BadSite, in_words, nearest
 from jim.files import resolved
 from jim.model import Resources
 from jim.site import whose
-from jim.site.sections import QUEUES, Queue, begun_twice, checked, line_of, queues_in
+from jim.site.sections import OR_NEWER, QUEUES, Queue, begun_twice, checked, line_of, queues_in
 from jim.site.settings import SECTIONS, Batch, Disk, General, Keep, Limits, Pages, Payload, Sizing, settings
 from jim.trust import Untrusted, settings_in, use
 
@@ -191,7 +191,7 @@ def _owners(state: Path, *, managed: bool) -> set[int]:
 def _section(file: Path, text: str, name: str, table: Any) -> Any:
     if name not in SECTIONS and name != QUEUES:
         near = nearest(name, (*SECTIONS, QUEUES))
-        raise BadSite(f"{file}:{line_of(text, name, '')}: unknown section [{name}]{near}")
+        raise BadSite(f"{file}:{line_of(text, name, '')}: unknown section [{name}]{near}{OR_NEWER}")
     if not isinstance(table, dict):
         raise BadSite(f"{file}:{line_of(text, '', name)}: {name} must be a section: write [{name}]")
     if name == QUEUES:
@@ -237,9 +237,13 @@ def _named_state(state: str) -> Path:
 
 
 def _managed_state() -> Path:
+    return MANAGED_STATE / _known_account().pw_name
+
+
+def _known_account() -> pwd.struct_passwd:
     try:
-        return MANAGED_STATE / pwd.getpwuid(os.getuid()).pw_name
-    except KeyError as error:
+        return pwd.getpwuid(os.getuid())
+    except KeyError as error:  # it may have been removed
         raise BadSite(f"this machine has no account with uid {os.getuid()}; set {STATE_VARIABLE}") from error
 
 
@@ -280,7 +284,7 @@ def own_state() -> Path:
     home = os.environ.get("XDG_STATE_HOME")
     if home and Path(home).is_absolute():
         return Path(home) / "jim"
-    return Path(os.environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir) / OWN
+    return Path(os.environ.get("HOME") or _known_account().pw_dir) / OWN
 
 
 def refuse_network(state: Path, mounts: str | None = None) -> None:

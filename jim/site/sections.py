@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from jim import __version__
 from jim.errors import BadSite, nearest, shown
 from jim.model import BATCH_NAME
 from jim.site.rules import NONE, Setting
 from jim.site.settings import Declared, settings_of
 
 QUEUES = "queues"
+# What follows the words about a setting that is unknown.
+OR_NEWER = f"; this is JIM {__version__}: a setting of a newer one has to be taken out"
 # The word in a message for each kind of value in a site file.
 NAMES = {
     int: "a whole number",
@@ -81,7 +84,7 @@ def checked(
 ) -> Iterator[tuple[str, Any]]:
     """Return the settings of a section; refuse anything unknown, and values that are not possible."""
     for key, value in table.items():
-        problem = wrong(known[key], value) if key in known else f"unknown key{nearest(key, known)}"
+        problem = wrong(known[key], value) if key in known else f"unknown key{nearest(key, known)}{OR_NEWER}"
         if problem:
             found = f", found {shown(value)} ({known[key].rule.help})" if key in known else ""
             raise BadSite(f"{file}:{line_of(text, section, key)}: {section}.{key}: {problem}{found}")

@@ -38,7 +38,7 @@ class Connected:
         if self._format > VERSION:
             raise JimError(
                 f"{self.file} was written by a newer JIM (format {self._format}; this JIM knows formats up to "
-                f"{VERSION})"
+                f"{VERSION}): run the newer one again, or put back the database of before the upgrade"
             )
         if 0 < self._format < (FIRST if write else VERSION):
             raise JimError(self._too_old())

@@ -15,25 +15,29 @@ from tests.live.site import copy_of_the_source, until
 BASE = Path("/var/cache/jim-live/debian-12")  # made once: it takes a minute and a half
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "procps", "sudo", "ca-certificates")
 CONTROL = next(
-    line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"
+    Path(line.split()[1]) for line in Path("/proc/mounts").read_text().splitlines() if line.split()[2] == "cgroup2"
 )
 NAMESPACES = ("mount", "pid", "uts", "ipc", "net", "cgroup")
+# Its root is that of its mounts: systemd makes namespaces of its own for units.
 BOOT = """
 set -e
 cd "$1"
-mount --bind . "$1"
-cd "$1"
+mount -t overlay -o lowerdir="$2",upperdir=own,workdir=work overlay root
+cd root
 mount -t proc proc proc
 mount -t sysfs sysfs sys
 mount -t cgroup2 cgroup2 sys/fs/cgroup
 for place in run tmp dev; do mount -t tmpfs tmpfs "$place"; done
 mkdir dev/pts dev/shm
-mount -t devpts devpts dev/pts
+mount -t devpts -o newinstance,ptmxmode=0666,gid=5 devpts dev/pts
+ln -s pts/ptmx dev/ptmx
+ln -s /proc/self/fd dev/fd
 for name in null zero full random urandom tty; do
     mknod -m 666 "dev/$name" c $(stat -c '0x%t 0x%T' "/dev/$name")
 done
-exec env -i container=jim-test PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
-    chroot "$1" /lib/systemd/systemd systemd.unit=multi-user.target
+pivot_root . mnt
+umount --lazy mnt
+exec env -i container=jim-test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd systemd.unit=multi-user.target
 """
 
 
@@ -64,20 +68,21 @@ def packages(place: Path, version: str) -> list[Path]:
 
 
 class Machine:
-    """A copy of that Debian, booted."""
+    """That Debian, booted, with what it writes beside."""
 
     def __init__(self, place: Path) -> None:
         _make_base()
         # On a disk: what tests have in memory is small.
-        self.root = Path(tempfile.mkdtemp(prefix="debian-", dir=BASE.parent)) / "root"
-        shutil.copytree(BASE, self.root, symlinks=True, copy_function=shutil.copy2)
+        self.place = Path(tempfile.mkdtemp(prefix="debian-", dir=BASE.parent))
+        for name in ("root", "own", "work"):
+            (self.place / name).mkdir()
         unshared = [f"--{each}" for each in NAMESPACES]
         (place / "boot").write_text(BOOT)
         # A control group of its own: systemd takes all processes of its own one for its own.
-        apart = (
-            f"mkdir -p '{CONTROL}/jim-live-{os.getpid()}' && echo $$ >'{CONTROL}/jim-live-{os.getpid()}/cgroup.procs'"
-        )
-        words = ["unshare", *unshared, "--fork", "--kill-child", "sh", str(place / "boot"), str(self.root)]
+        self.group = CONTROL / self.place.name
+        self.group.mkdir()
+        apart = f"echo $$ >'{self.group}/cgroup.procs'"
+        words = ["unshare", *unshared, "--fork", "--kill-child", "sh", str(place / "boot"), str(self.place), str(BASE)]
         boot = ["sh", "-ec", f'{apart}; exec "$@"', "sh", *words]
         self.process = subprocess.Popen(boot, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(lambda: self.init, "systemd has begun")
@@ -88,6 +93,11 @@ class Machine:
         """Return the pid that the first process of that machine has on this one; 0: there is none."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return next((int(each) for each in children if "systemd" in Path(f"/proc/{each}/comm").read_text()), 0)
+
+    @property
+    def root(self) -> Path:
+        """Return where its files are, as this machine sees them."""
+        return Path(f"/proc/{self.init}/root")
 
     def state(self) -> str:
         return subprocess.run(
@@ -101,10 +111,10 @@ class Machine:
         quiet = ("DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
         become = [] if account == "root" else ["runuser", "-u", account, "--"]
         home = f"/home/{account}" if account != "root" else "/root"
-        place = ["chroot", str(self.root), *become]
-        return [*entered, *place, "env", "-i", path, *quiet, f"HOME={home}", "sh", "-ec", f"cd ~; {script}"]
+        return [*entered, *become, "env", "-i", path, *quiet, f"HOME={home}", "sh", "-ec", f"cd ~; {script}"]
 
     def run(self, script: str, account: str = "root", code: int = 0) -> str:
+        """Run a shell line there, and give what it printed on both streams."""
         return said(*self.words(script, account), code=code)
 
     def close(self) -> None:
@@ -112,7 +122,10 @@ class Machine:
             os.kill(self.init or self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
-        shutil.rmtree(self.root.parent, ignore_errors=True)
+        until(lambda: "populated 0" in (self.group / "cgroup.events").read_text(), "all its processes have ended")
+        for group, _, _ in os.walk(self.group, topdown=False):
+            Path(group).rmdir()
+        shutil.rmtree(self.place, ignore_errors=True)
 
 
 def _make_base() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -26,7 +27,14 @@ TOOLS = (
 )
 OLD, NEW = "7.0.0", "7.0.1"
 ACCOUNTS = ("mc", "cms")
+PIDS = "pgrep -f 'jim[.]run_grid_job keeper'"  # of keepers, and not of who asks
 WAITING = "until [ -e ~/go ]; do sleep 0.3; done; echo $0 >>~/ran"
+INSTALL = "apt-get install -y -q --allow-downgrades /opt/jim_{0}_all.deb /opt/jim-pages_{0}_all.deb"
+# A gatekeeper that asks again and again, and writes down what it could not ask.
+KNOCK = """while [ ! -e /root/enough ]; do
+setpriv --reuid mc --regid mc --init-groups jim-poll 1 >/tmp/answer 2>&1 && grep -q STATE:8 /tmp/answer ||
+cat /tmp/answer >>/root/refused
+sleep 0.2; done"""
 
 
 @pytest.fixture(scope="module")
@@ -88,59 +96,148 @@ def _place(path: str) -> str:
 def test_the_life_of_the_packages(built: dict[str, list[Path]], machine: Machine) -> None:
     for paths in built.values():
         for path in paths:
-            shutil.copy(path, machine.root / "opt" / path.name)
-    install = "apt-get install -y -q --allow-downgrades /opt/jim_{0}_all.deb /opt/jim-pages_{0}_all.deb"
-    for account in ACCOUNTS:
-        machine.run(f"useradd --create-home {account}")
-    machine.run(install.format(OLD))
+            shutil.copy(path, machine.root / "opt")
+    machine.run(INSTALL.format(OLD))
     assert machine.run("jim --version") == f"jim {OLD}\n"
-    machine.run("jim site init --account mc --account cms")
+    _two_accounts_run_jobs(machine)
+    keepers = _keepers(machine)
+    assert set(keepers.values()) == {OLD}
+    machine.run(f"{KNOCK} >/dev/null 2>&1 &")
+
+    # The upgrade, and the way back: who runs goes on with the files that it began with.
+    machine.run(INSTALL.format(NEW))
+    assert machine.run("jim --version") == f"jim {NEW}\n"
+    assert _keepers(machine) == keepers
+    _keepers_begin_anew(machine, NEW)
+    machine.run(INSTALL.format(OLD))
+    assert machine.run("jim --version") == f"jim {OLD}\n"
+    assert set(_keepers(machine).values()) == {NEW}
+    _keepers_begin_anew(machine, OLD)
+    _nothing_is_lost_by_what_is_wrong(machine)
+    _an_account_goes(machine)
+    _dpkg_is_killed(machine)
+    assert machine.run("cat /root/refused 2>/dev/null || :") == "", "doors work all the time"
+    machine.run("touch /root/enough")
+    _removed_with_running_jobs(machine)
+
+
+def _removed_with_running_jobs(machine: Machine) -> None:
+    """Remove the packages: jobs go on, and what is installed later adopts them. A purge leaves what people have."""
+    told = machine.run("dpkg --remove jim-pages jim")
+    assert "stays, because processes still run from it" in told, "the batch systems of the accounts"
+    assert _keepers(machine) == {}
+    machine.run("jim --version", code=127)
+    assert machine.run("systemctl is-active jim-keepers.timer || :") == "inactive\n"
+    machine.run("touch ~mc/go ~cms/go")
+    machine.run(INSTALL.format(NEW))
     assert machine.run("systemctl is-active jim-keepers.timer") == "active\n"
     for account in ACCOUNTS:
-        assert machine.run("jim run /bin/echo hello", account) == "hello\n"
-        machine.run(
-            f"for n in 1 2 3; do jim run --name w$n /bin/sh -c '{WAITING}' $n >/dev/null 2>&1 & done; sleep 1", account
-        )
-        until(lambda account=account: machine.run("jim status", account).count("running: 1 of 1") == 3, "they run")
-
-    # The upgrade, the way back, and dpkg killed between: what runs goes on, and doors work all the time.
-    machine.run(install.format(NEW))
-    assert machine.run("jim --version") == f"jim {NEW}\n"
-    assert _keepers(machine) == {f"jim-{OLD}.1"}
-    machine.run("jim keeper --end --all")
-    machine.run("systemctl start jim-keepers.service")
-    until(lambda: _keepers(machine) == {f"jim-{NEW}.1"}, "keepers of the new version run")
-    machine.run(install.format(OLD))
-    assert machine.run("jim --version") == f"jim {OLD}\n"
-    machine.run(f"dpkg --unpack /opt/jim_{NEW}_all.deb")
-    assert machine.run("jim --version") == f"jim {OLD}\n", "unpacked, and not configured"
-    assert machine.run("jim run /bin/echo still here", "mc") == "still here\n"
-    machine.run("dpkg --configure -a", code=0)
-    assert machine.run("jim --version") == f"jim {NEW}\n"
-
-    # Removed with running jobs: they are adopted by what is installed later.
-    told = machine.run("dpkg --remove jim-pages jim")
-    assert "no longer" not in told
-    assert _keepers(machine) == set()
-    machine.run("jim --version", code=127)
-    machine.run("touch ~mc/go ~cms/go")
-    machine.run(install.format(NEW))
-    machine.run("systemctl start jim-keepers.service")
-    for account in ACCOUNTS:
-        until(
-            lambda account=account: machine.run("jim status", account).count("completed: 1 of 1") >= 4, "all have ended"
-        )
+        until(lambda account=account: "running" not in machine.run("jim status", account), "all have ended")
         assert sorted(machine.run("cat ran", account).split()) == ["1", "2", "3"], "each ran once"
     told = machine.run("dpkg --purge jim-pages jim")
     assert "jim: /etc/jim stays" in told
+    assert "jim: /var/lib/jim stays" in told
     assert machine.run("ls /etc/jim/site.toml /var/lib/jim/mc/status.db").count("\n") == 2
     assert machine.run("systemctl list-unit-files 'jim*' --no-legend || :") == ""
 
 
-def _keepers(machine: Machine) -> set[str]:
-    """Name the trees from which keepers run."""
-    found = set()
-    for pid in machine.run("pgrep -f 'run_grid_job keeper' || :").split():
-        environment = machine.run(f"tr '\\\\0' '\\n' </proc/{pid}/environ || :")
-        found |= set(re.findall(r"PYTHONPATH=/usr/lib/jim/(\S+)", environment))
+def _two_accounts_run_jobs(machine: Machine) -> None:
+    """Make a site of two accounts; each has three running jobs, and a keeper that the timer has started."""
+    for account in ACCOUNTS:
+        machine.run(f"useradd --create-home {account}")
+    machine.run("jim site init --account mc --account cms")
+    machine.run("sed -i 's/^# slots = 0/slots = 4/' /etc/jim/site.toml")
+    assert machine.run("systemctl is-active jim-keepers.timer") == "active\n"
+    for account in ACCOUNTS:
+        assert machine.run("jim run /bin/echo hello", account).endswith("\nhello\n")
+        for n in 1, 2, 3:
+            _submit(machine, account, n)
+    # What doors have started is ended; what the timer starts lies in control groups of its own.
+    machine.run("jim keeper --end --all")
+    for account in ACCOUNTS:
+        until(
+            lambda account=account: f"/jim-keeper@{account}.service\n" in _groups(machine), "the timer starts keepers"
+        )
+        until(lambda account=account: machine.run("jim status", account).count("running: 1 of 1") == 3, "they run")
+
+
+def _submit(machine: Machine, account: str, n: int) -> None:
+    """Hand in a job that runs until the account is told to go on, and then writes its number down."""
+    words = json.dumps({"job_type": "executable", "executable": "/bin/sh", "arguments": ["-c", WAITING, str(n)]})
+    machine.run(f"echo '{words}' >request.json; jim submit request.json", account)
+
+
+def _keepers_begin_anew(machine: Machine, version: str) -> None:
+    """End the keepers, as one does after an upgrade; what the timer starts each minute is started at once."""
+    machine.run("jim keeper --end --all; systemctl start jim-keepers.service")
+    until(
+        lambda: (
+            list(_keepers(machine).values()) == [version] * len(ACCOUNTS)
+            and machine.run("jim keeper --list").count("last heartbeat") == len(ACCOUNTS)
+        ),
+        f"keepers of {version} run",
+    )
+
+
+def _nothing_is_lost_by_what_is_wrong(machine: Machine) -> None:
+    """Leave a setting that only the newer version knows, let both work on one state directory, and hurt the machine."""
+    machine.run("cp -p /etc/jim/site.toml /root; printf '[newer]\\nwish = 1\\n' >>/etc/jim/site.toml")
+    told = machine.run("jim submit request.json", "mc", code=3)
+    assert "unknown section [newer]" in told
+    assert f"this is JIM {OLD}" in told
+    machine.run("cp -p /root/site.toml /etc/jim/")
+    _keepers_begin_anew(machine, OLD)
+    told = machine.run(f"/usr/lib/jim/jim-{NEW}.1/shell/jim keeper", "mc", code=1)
+    assert "/var/lib/jim/mc has a keeper already (pid " in told
+
+    machine.run("mount --bind /usr /usr; mount -o remount,bind,ro /usr")
+    told = machine.run(f"dpkg -i /opt/jim_{NEW}_all.deb", code=1)
+    assert "Read-only file system" in told
+    assert machine.run("jim run /bin/echo read-only", "mc").endswith("\nread-only\n")
+    machine.run("mount -o remount,bind,rw /usr; dpkg --configure -a")
+
+
+def _an_account_goes(machine: Machine) -> None:
+    """Remove an account while its keeper and its job run: the job ends, and its door says what is wrong."""
+    machine.run("useradd --create-home gone; jim site init --account gone")
+    _submit(machine, "gone", 1)
+    until(lambda: "running: 1 of 1" in machine.run("jim status", "gone"), "it runs")
+    as_uid = "env -i HOME=/ setpriv --reuid $(stat -c %u /home/gone) --regid $(stat -c %g /home/gone) --clear-groups"
+    machine.run(f"userdel --force gone; {as_uid} touch /home/gone/go")
+    until(lambda: "completed: 1 of 1" in machine.run(f"{as_uid} env JIM_STATE=/var/lib/jim/gone jim status"), "it ends")
+    told = machine.run(f"{as_uid} jim status", code=3)
+    assert "this machine has no account with uid" in told
+    machine.run(f"{as_uid} env JIM_STATE=/var/lib/jim/gone jim keeper --end")
+
+
+def _dpkg_is_killed(machine: Machine) -> None:
+    """Kill dpkg between unpacking and configuring, and at other moments: JIM is always whole, of either version."""
+    machine.run(f"dpkg --unpack /opt/jim_{NEW}_all.deb")
+    assert machine.run("jim --version") == f"jim {OLD}\n", "unpacked, and not configured"
+    machine.run("pkill -KILL -f 'jim[.]run_grid_job keeper'")
+    assert machine.run("jim run /bin/echo still here", "mc").endswith("\nstill here\n")
+    machine.run("dpkg --configure -a")
+    assert machine.run("jim --version") == f"jim {NEW}\n"
+    limit, done = 0.1, False
+    while not done:
+        limit *= 2
+        # As the power does, which ends all; or dpkg alone, so that what it has started goes on.
+        alone = "--foreground" if limit in (0.2, 0.8, 3.2) else ""
+        words = f"timeout {alone} -s KILL {limit} dpkg -i /opt/jim_{OLD}_all.deb /opt/jim-pages_{OLD}_all.deb"
+        done = machine.run(f"{words} >/dev/null 2>&1 && echo done || :") == "done\n"
+        assert machine.run("jim --version") in (f"jim {OLD}\n", f"jim {NEW}\n")
+    assert machine.run("jim --version") == f"jim {OLD}\n"
+
+
+def _keepers(machine: Machine) -> dict[int, str]:
+    """Give the version that each keeper runs: its tree has a number, too, as each install gets a new one."""
+    found = {}
+    for pid in machine.run(f"{PIDS} || :").split():
+        environment = machine.run(f"tr '\\0' '\\n' </proc/{pid}/environ || :")
+        found |= {int(pid): each for each in re.findall(r"PYTHONPATH=/usr/lib/jim/jim-(\S+)\.\d+", environment)}
     return found
+
+
+def _groups(machine: Machine) -> str:
+    """Give the control groups of keepers."""
+    return machine.run(f"for pid in $({PIDS}); do grep ^0: /proc/$pid/cgroup || :; done")

@@ -1,6 +1,6 @@
 """`make release`: of one commit, by whomever and wherever, it makes the same bytes.
 
-Of the documents and of Debian's packages, test_docs_site.py and tests/live/test_debian.py show it.
+Of the documents, test_docs_site.py shows it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def release(place: Path, *, umask: int = 0o022, **more: str) -> subprocess.CompletedProcess[str]:
+def release(place: Path, *steps: str, umask: int = 0o022, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-P", "-s", "packaging/release.py", "sdist", "wheel", "pages", "bill"],
+        [sys.executable, "-P", "-s", "packaging/release.py", *(steps or ("sdist", "wheel", "pages", "bill"))],
         cwd=place,
         env={"PATH": os.environ["PATH"], "HOME": str(place.parent), **more},
         umask=umask,
@@ -90,6 +90,22 @@ def test_the_same_commit_makes_the_same_bytes(checkout: Path, tmp_path: Path) ->
     assert names == sorted(path.name for path in (other / "dist").iterdir() if path.name != "SHA256SUMS")
     assert {"jim_job_managers-7.8.9.tar.gz", "jim_job_managers-7.8.9-py3-none-any.whl"} < set(names)
     _look_into(checkout / "dist", git(checkout, "rev-parse", "--short=12", "HEAD"))
+
+
+def test_the_same_commit_makes_the_same_packages_of_debian(checkout: Path, tmp_path: Path) -> None:
+    if missing := [each for each in ("dpkg-buildpackage", "dh", "dh_python3") if not shutil.which(each)]:
+        pytest.skip(f"no {', '.join(missing)}: as root, apt-get install debhelper dh-python")
+    other = tmp_path / "a b" / "elsewhere"
+    git(checkout.parent, "clone", "-q", str(checkout), str(other))
+    done = release(checkout, "debs_without_doc", TZ="Asia/Tokyo", LANG="de_DE.UTF-8", SOURCE_DATE_EPOCH="7")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = release(
+        other, "debs_without_doc", umask=0o077, TZ="America/Chicago", LC_ALL="C", DEB_BUILD_OPTIONS="nostrip"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = (checkout / "dist/SHA256SUMS").read_text()
+    assert (other / "dist/SHA256SUMS").read_text() == lines
+    assert [line.split("  ")[1] for line in lines.splitlines()] == ["jim-pages_7.8.9_all.deb", "jim_7.8.9_all.deb"]
 
 
 def _look_into(dist: Path, commit: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jim import __version__
 from jim.errors import BadSite
 from jim.model import Resources
 from jim.site.file import Batch, Site, check_system, read
@@ -68,6 +69,8 @@ WRONG = {
     "unknown key": ("[batch]\nslots = 1\nslotz = 2\n", 3, "batch.slotz: unknown key; did you mean 'slots'"),
     "key of another section": ("[limits]\n\nslots = 2\n", 3, "limits.slots: unknown key"),
     "unknown section": ("# mine\n[batsh]\nslots = 1\n", 2, "unknown section [batsh]; did you mean 'batch'"),
+    "key of a newer JIM": ("[batch]\nhopes = 2\n", 2, f"; this is JIM {__version__}: a setting of a newer one has to"),
+    "section of a newer JIM": ("[newer]\nhopes = 2\n", 1, f"; this is JIM {__version__}: a setting of a newer one has"),
     "a key without a section": ('\nname = "x"\n', 2, "unknown section [name]"),
     "a section that is a value": ("\nbatch = 3\n", 2, "batch must be a section: write [batch]"),
     "a list of sections": ("[[batch]]\nslots = 3\n", 1, "batch must be a section: write [batch]"),
