@@ -15,7 +15,7 @@ from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.file import creating
-from jim.tasks.throttle import Throttle, read
+from jim.tasks.throttle_row import ThrottleRow, read
 from tests.faults.real import LIMIT, until
 
 HOUR = 36.0
@@ -72,7 +72,7 @@ class Throttled:
         lines = (line.split() for line in self.diary.read_text().splitlines())
         return Counter(int(event) for word, event in lines if word == how)
 
-    def throttle(self) -> Throttle:
+    def throttle(self) -> ThrottleRow:
         return read(self.task().throttle)
 
     def room(self) -> int:
@@ -135,4 +135,4 @@ def test_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
     throttled.at.start_keeper()  # none stays for what is paused
     until(lambda: throttled.ends("failed").total() > spent, "it goes on")
     assert throttled.ends("failed").total() - spent <= 5
-    assert read(throttled.task().throttle).first == 5
+    assert read(throttled.task().throttle).limits.first == 5

@@ -338,7 +338,7 @@ def test_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_pat
 
     def until_bad():
         ground.work(code=3)
-        return ground.task().throttle.get("bad")
+        return ground.task().throttle["excess"]
 
     ground.until(until_bad, seconds=10.0)
     assert ground.counts("pieces")["failed"] >= 10
@@ -352,7 +352,7 @@ def five_fail(ground, tmp_path):
     """Let the first five of eight pieces fail, which is a bad time."""
     names = [f"/data/{n:03}" for n in range(8)]
     ground.start(files(tmp_path, *names, more="release = { first = 5, probe_seconds = 600, every_seconds = 0 }"))
-    ground.until(lambda: ground.work(code=3) or ground.task().throttle.get("bad"))
+    ground.until(lambda: ground.work(code=3) or ground.task().throttle["excess"])
     assert ground.counts("pieces")["failed"] == 5
     return names
 
