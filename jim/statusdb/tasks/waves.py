@@ -23,7 +23,8 @@ BEHIND = (
 OUTLASTING = (
     "SELECT count(*) FROM wave w INDEXED BY wave_live JOIN local_job l ON l.grid = w.grid AND l.state = 'running' "
     "JOIN attempt a ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt AND a.verdict = '' "
-    "AND a.started <> '' AND a.started <= ?2 WHERE w.task = ?1 AND w.t = 0 AND w.state IN ('intended', 'handed in') AND EXISTS "
+    "AND a.started <> '' AND a.started <= ?2 "
+    "WHERE w.task = ?1 AND w.t = 0 AND w.state IN ('intended', 'handed in') AND EXISTS "
     "(SELECT 1 FROM journal j INDEXED BY journal_of WHERE j.grid = l.grid AND j.n = l.n AND j.seq >= ?3 AND j.now = ?4)"
 )
 
