@@ -24,8 +24,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
 from jim.keeper.queue.disks import Disks
 from jim.keeper.queue.handing_over import OF_EACH, hand_over, look_for_tries, require_untried
-from jim.keeper.queue.held_retries import not_held_back
-from jim.keeper.queue.sending_order import Senders, Turns
+from jim.keeper.queue.sending_order import Senders, Turns, not_held_back
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
 
