@@ -54,17 +54,26 @@ def end_of(keeper: Keeper, wave: Wave, n: int, ended: Ended) -> End:
 def _judged(keeper: Keeper, wave: Wave, n: int, tried: Attempt | None, ended: Ended, before: float = NEVER) -> End:
     """Return the end of an attempt, with the line of the journal that says that it was sent."""
     lines = keeper.store.journals.of(wave.grid, n)
-    sent = [each for each in lines if each.now == State.SUBMITTING.value and each.seq < before]
-    line, at = (sent[-1].seq, seconds_of(sent[-1].at) or 0.0) if sent else (0, 0.0)
-    return End(ended.state is PieceState.COMPLETED, ended.reason, line, at, _seconds(tried) if tried else 0.0)
+    line = max((each.seq for each in lines if each.now == State.SUBMITTING.value and each.seq < before), default=0)
+    well, sent, seconds = ended.state is PieceState.COMPLETED, _sent(keeper, tried), _seconds(tried)
+    return End(well, ended.reason, line, sent, seconds)
 
 
-def _seconds(tried: Attempt) -> float:
+def _sent(keeper: Keeper, tried: Attempt | None) -> float:
+    """Return when an attempt was sent, in seconds since 1970; 0: that is not known."""
+    submission = keeper.store.submission(tried.grid, tried.k) if tried else None
+    if submission is None or not submission.booted:
+        return 0.0
+    since = keeper.clock.since_booted(submission.booted)  # of another run of the machine, only its clock tells
+    return (seconds_of(submission.intended) or 0.0) if since is None else keeper.clock.steady() - since
+
+
+def _seconds(tried: Attempt | None) -> float:
     """Return how long an attempt ran; 0: it did not start, or that is not known."""
-    measured = times_of(tried.record) if tried.record else None
+    measured = times_of(tried.record) if tried and tried.record else None
     if measured:
         return measured[0]
-    return age_seconds(tried.started, tried.updated) if tried.started else 0.0
+    return age_seconds(tried.started, tried.updated) if tried and tried.started else 0.0
 
 
 def _is_first(keeper: Keeper, own: Attempt, tried: Iterable[Attempt]) -> bool:
@@ -88,7 +97,7 @@ def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
     now, end = keeper.clock.steady(), store.seen.journal_end()
 
     def outlasting(line: int, seconds: float) -> int:
-        return store.waves.outlasting(number, line, as_utc(keeper.clock.epoch() - seconds))
+        return store.waves.outlasting(number, line, as_utc((seconds_of(keeper.clock.utc()) or 0.0) - seconds))
 
     decided = count(row.throttle, row.limits, ends, now, end, outlasting)
     if decided.throttle != row.throttle:

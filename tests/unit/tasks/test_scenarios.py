@@ -15,6 +15,7 @@ import pytest
 
 from jim.admin import restoring
 from jim.attempts.seeds import seed_of
+from jim.clock import as_utc
 from jim.doors import inbox
 from jim.errors import BadRequest, Outdated
 from jim.model import State, Step, SubmissionState
@@ -346,6 +347,22 @@ def test_what_failed_in_a_bad_time_is_tried_again_once_by_itself(ground, tmp_pat
     assert ground.done() == dict.fromkeys(names, 1)
     assert any(line.startswith("tried again: ") for line in ground.journal())
     assert ground.task().outcome == "completed"
+
+
+def test_pieces_that_die_at_once_slow_nothing_down_while_others_run_longer(ground, tmp_path, monkeypatch):
+    monkeypatch.setattr(ground.clock, "utc", lambda: as_utc(1_790_000_000 + ground.clock.now))
+    names = [f"/data/{n:03}" for n in range(60)]
+    ground.start(files(tmp_path, *names, more="release = { first = 40, at_once = 40, every_seconds = 0 }"))
+    ground.until(lambda: len(ground.batch.tasks) == 40)
+    keys = ground.begin()
+    ground.go(3, 100.0)
+    for key in keys[::3]:
+        ground.end_one(*key, code=3)
+    ground.go(20, 100.0)
+    assert (ground.task().throttle["a"], ground.task().throttle["excess"]) == (40, 0)
+    assert not any(line.startswith("throttle: ") for line in ground.journal())
+    ground.until_state(TaskState.FINISHED, seconds=20.0)
+    assert len(ground.done()) == 46
 
 
 def five_fail(ground, tmp_path):
