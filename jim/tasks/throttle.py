@@ -1,7 +1,8 @@
 """The throttle of a task: how many pieces may be on the way, found out by how attempts end. All of it is pure.
 
-The allowance `a` begins small. It grows while attempts end well, and is halved while most fail, a bad time: then
-probes go, one at a time, so that a task finds out by itself when a storage is back; if they fail for hours, it pauses.
+The allowance `a` begins small. It grows while attempts end well, and is halved while most fail. In such a bad
+time probes go, one at a time, so that a task finds out by itself when a storage is back; if they fail for hours, it
+pauses.
 The share of failures is of what was sent since the last decision, or since the first of them was sent if that is longer
 ago: what began before a trouble says nothing of it. What still runs, and has run as long as those that failed, counts
 as if it had ended well: else failures that come within seconds would weigh more than successes that take hours.
@@ -131,7 +132,7 @@ def _decide(done: Decided, limits: Limits, now: float, line: int, outlasting: Ou
     state, again = old._replace(ended=0, failed=0, longest=0.0, decided=now), done.again
     if failed > FAIR * of:
         state = _shrunk(state, 2 * failed - of, now, line)
-    elif failed > GOOD * of:
+    elif failed > GOOD * of or (old.excess and failed == old.ended):  # a bad time is over once something ends well
         state = state._replace(was_a=state.was_a or state.a, mark=state.mark if state.excess else line + 1)
     else:
         again = again or (max(state.good_since, EVER) if state.excess else 0.0)

@@ -120,6 +120,12 @@ def test_a_success_begins_the_row_anew_and_ends_the_bad_time():
     assert done.throttle.probes_new
 
 
+def test_what_hangs_ends_no_bad_time():
+    state = NEW._replace(a=1, excess=9, mark=50, decided=1.0)
+    state = ended(state, badly=1, outlasting=30).throttle
+    assert (state.probes, state.mark) == (True, 50)
+
+
 def test_a_bad_time_reaches_back_to_the_last_good_decision_whatever_ended_well_since():
     state = ended(NEW._replace(a=50, decided=100.0), well=50, sent=90.0).throttle
     assert state.good_since == 90.0
