@@ -446,11 +446,13 @@ def fails(ground, seconds):
 @pytest.mark.torture
 def test_in_a_bad_time_pieces_on_the_way_are_tried_again_at_the_pace_of_probes(tmp_path, monkeypatch):
     ground = in_a_bad_time(tmp_path, monkeypatch, 30)
-    assert ground.counts("pieces")["sent"] == 30
+    sent = ground.counts("pieces")["sent"]
+    assert 30 < sent <= 34
     assert 5 <= fails(ground, 3600.0) <= 8, "one in ten minutes, a quarter earlier or later"
-    assert ground.counts("pieces")["sent"] == 30, "and no other piece beside them"
+    assert 2 <= ground.counts("pieces")["sent"] - sent <= 4, "new pieces and old ones take turns"
     view = View(ground.site, ground.store, ground.clock)
-    assert "70 pieces are ready; most attempts fail: 1 of 30, failing" in waits_of(view, ground.task())
+    ready = ground.counts("pieces")["ready"]
+    assert f"{ready} pieces are ready; most attempts fail: 1 of 30, failing" in waits_of(view, ground.task())
     ground.restart()
     assert fails(ground, 300.0) <= 1, "a keeper that starts again is no reason for a probe"
     ground.until_state(TaskState.FINISHED, seconds=20.0)
