@@ -78,7 +78,8 @@ class Throttled:
     def room(self) -> int:
         """Return how many local jobs of its grid jobs may be in the batch system."""
         with self.at.store() as store:
-            jobs = [store.grid_job(each.grid) for each in store.waves.live(1) if each.grid]
+            taken = set(store.numbers.all())
+            jobs = [store.grid_job(each.grid) for each in store.waves.live(1) if each.grid in taken]
         return sum(each.size if each.room is None else each.room for each in jobs)
 
     def is_in(self, state: TaskState) -> bool:
@@ -109,7 +110,8 @@ def test_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_tri
     print(f"{failed.total()} failed, allowance {task.allowance}, room {throttled.room()}")
     assert failed.total() <= 1.5 * AT_ONCE, throttled.told()
     assert retry or max(failed.values()) == 1, "each has one attempt in the bad time"
-    assert task.allowance <= 2, throttled.told()
+    # Pieces that are tried again fill the allowance, and go at the pace of probes, which halve it one by one.
+    assert task.allowance <= (6 if retry else 2), throttled.told()
     throttled.away.unlink()
     until(lambda: throttled.is_in(TaskState.FINISHED), "all is done", 3 * LIMIT)
     assert throttled.task().outcome == "completed", throttled.told()
