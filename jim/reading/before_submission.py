@@ -11,6 +11,7 @@ from jim.model import State, Verb
 from jim.reading.quantities import span, spent_words
 from jim.reading.throttle import Throttle
 from jim.reading.view import View
+from jim.statusdb.grid.first_attempts import PAUSE_SECONDS, TRIED_AT_MOST
 from jim.workdir import credentials
 
 LOOKED_AT = 1000  # number of waiting local jobs in which the next due one is searched
@@ -89,7 +90,7 @@ def without_room(view: View) -> Iterator[Wait]:
 def _first_of_many(view: View, job: GridJob, count: int) -> Wait:
     later = min(view.store.local_jobs(job.id, (State.WAITING,), limit=LOOKED_AT), key=lambda each: each.due)
     return Wait(
-        f"{many(count, 'wait', 'waits')} for the next attempt",
+        f"{many(count, 'wait', 'waits')} for the next attempt{_held_back(view, job)}",
         f"{job.id}.{later.n} in {span(view.due_in(later.due))}, after {later.reason}",
         later.witness,
         later.updated,
@@ -107,6 +108,14 @@ def _held(job: GridJob, held: list[LocalJob]) -> Wait:
     )
 
 
+def _held_back(view: View, job: GridJob) -> str:
+    """Return why further attempts wait longer than usual, and how long; empty: they do not."""
+    if job.is_of_task or not view.store.first_attempts.held_back(job.id):
+        return ""
+    goes_on = f"until one ends well, or {TRIED_AT_MOST} have failed"
+    return f"; most first attempts fail, so one goes every {span(PAUSE_SECONDS)} {goes_on}"
+
+
 def _lapsed(view: View, job: GridJob) -> str:
     """Return which credential has expired; empty also if the work directory cannot be read just now."""
     place, now = view.directory(job.id), credentials.now()
@@ -122,7 +131,7 @@ def next_attempt(view: View, job: GridJob, local: LocalJob) -> Iterator[Wait]:
         yield _held(job, [local])
     elif left:
         following = f"attempt {local.attempt + 1} ({spent_words(local.spent, view.site.limits.attempts)})"
-        what = f"waits for its next attempt, after {local.reason}"
+        what = f"waits for its next attempt, after {local.reason}{_held_back(view, job)}"
         yield Wait(what, f"{following}, in {span(left)}", local.witness, local.updated)
     else:
         yield from waiting(view, job)

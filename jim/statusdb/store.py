@@ -18,6 +18,7 @@ from jim.statusdb.documents.elements import Elements
 from jim.statusdb.documents.task_elements import TaskElements
 from jim.statusdb.grid.answers import Answers
 from jim.statusdb.grid.door_facts import AtDoors
+from jim.statusdb.grid.first_attempts import FirstAttempts
 from jim.statusdb.grid.hosts import Hosts
 from jim.statusdb.grid.journals import ACCEPTED, Journals
 from jim.statusdb.grid.last_lines import LastLines
@@ -56,7 +57,7 @@ class Store(Submissions):
         self.journals, self.at_doors, self.answers = Journals(self), AtDoors(self), Answers(self)
         self.numbers, self.removals, self.spared = Numbers(self), Removals(self), Spared(self)
         self.senders, self.hosts, self.completed = Senders(self), Hosts(self), Completed(self)
-        self.queue_words, self.last_lines = QueueWords(self), LastLines(self)
+        self.queue_words, self.last_lines, self.first_attempts = QueueWords(self), LastLines(self), FirstAttempts(self)
         self.publications, self.seen = Publications(self), Browsed(self)
         self.tasks = Tasks(self)
         self.pools, self.outputs = Pools(self, self.tasks), Outputs(self, self.tasks)

@@ -24,7 +24,7 @@ class TaskState(StrEnum):
 
 
 # What a task's throttle says in seconds since 1970.
-THROTTLE_TIMES = ("decided", "bad", "again", "good_from", "doubt", "probed")
+THROTTLE_TIMES = ("decided", "newest", "good_since", "probed", "again")
 # The keeper stays for these, also when nothing happens.
 LIVE_TASKS = (TaskState.TESTING, TaskState.RUNNING, TaskState.CANCELLING)
 STARTED = (TaskState.RUNNING, TaskState.PAUSED, TaskState.CANCELLING, TaskState.FINISHED, TaskState.CANCELLED)

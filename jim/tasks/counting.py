@@ -6,11 +6,14 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jim.clock import age_seconds, as_utc, seconds_of
+from jim.evidence.exit_record import times_of
 from jim.jobs import Attempt, Journal
 from jim.model import IN_BATCH, Kind, State
 from jim.statusdb.task_rows import EATEN, Ended, PieceState, TaskState, Wave
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import End, count, read, spared
+from jim.tasks.throttle import End, count, spared
+from jim.tasks.throttle_row import read
 
 log = logging.getLogger(__name__)
 NEVER = float("inf")
@@ -31,36 +34,58 @@ def ends_in(keeper: Keeper, wave: Wave, lines: Iterable[Journal], brought: Mappi
     for line in lines:
         if line.n is None or line.was not in BEFORE:
             continue
+        tried = list(keeper.store.attempts(wave.grid, n=line.n))
+        own = next((each for each in tried if each.attempt == line.attempt), None)
         if line.now == State.COMPLETED.value:
             ended = brought.get(line.n, Ended(0, PieceState.COMPLETED))
             if ended:
-                sent = sent_at(keeper, wave, line.n)
-                yield End(wave.w, ended.state is PieceState.COMPLETED, ended.reason, sent)
-        elif line.now in (State.FAILED.value, State.WAITING.value):
-            tried = [each for each in keeper.store.attempts(wave.grid, n=line.n) if each.attempt == line.attempt]
-            if tried and _counts(keeper, tried):
-                yield End(wave.w, False, tried[0].reason, sent_at(keeper, wave, line.n))
+                yield _judged(keeper, wave, line.n, own, ended)
+        elif own and line.now in (State.FAILED.value, State.WAITING.value) and _counts(keeper, own):
+            end = _judged(keeper, wave, line.n, own, Ended(0, PieceState.FAILED, own.reason), line.seq)
+            yield end._replace(first=_is_first(keeper, own, tried))
 
 
-def sent_at(keeper: Keeper, wave: Wave, n: int) -> int:
-    """Return the line of the journal in which an attempt was sent, if its wave is older than the last bad decision.
-
-    A piece may be released before the trouble and sent after it: while most fail, waves have little room.
-    """
-    task = keeper.store.tasks.one(wave.task)
-    if task is None or wave.w >= read(task.throttle).shrunk:
-        return 0
-    return max(
-        (each.seq for each in keeper.store.journals.of(wave.grid, n) if each.now == State.SUBMITTING.value), default=0
-    )
+def end_of(keeper: Keeper, wave: Wave, n: int, ended: Ended) -> End:
+    """Return the end of the last attempt at a piece, of which only now is known what it has brought."""
+    tried = list(keeper.store.attempts(wave.grid, n=n))
+    return _judged(keeper, wave, n, max(tried, key=lambda each: each.attempt, default=None), ended)
 
 
-def _counts(keeper: Keeper, ended: Sequence[Attempt]) -> bool:
+def _judged(keeper: Keeper, wave: Wave, n: int, tried: Attempt | None, ended: Ended, before: float = NEVER) -> End:
+    """Return the end of an attempt, with the line of the journal that says that it was sent."""
+    lines = keeper.store.journals.of(wave.grid, n)
+    line = max((each.seq for each in lines if each.now == State.SUBMITTING.value and each.seq < before), default=0)
+    well, sent, seconds = ended.state is PieceState.COMPLETED, _sent(keeper, tried), _seconds(tried)
+    return End(well, ended.reason, line, sent, seconds)
+
+
+def _sent(keeper: Keeper, tried: Attempt | None) -> float:
+    """Return when an attempt was sent, in seconds since 1970; 0: that is not known."""
+    submission = keeper.store.submission(tried.grid, tried.k) if tried else None
+    if submission is None or not submission.booted:
+        return 0.0
+    since = keeper.clock.since_booted(submission.booted)  # of another run of the machine, only its clock tells
+    return (seconds_of(submission.intended) or 0.0) if since is None else keeper.clock.steady() - since
+
+
+def _seconds(tried: Attempt | None) -> float:
+    """Return how long an attempt ran; 0: it did not start, or that is not known."""
+    measured = times_of(tried.record) if tried and tried.record else None
+    if measured:
+        return measured[0]
+    return age_seconds(tried.started, tried.updated) if tried and tried.started else 0.0
+
+
+def _is_first(keeper: Keeper, own: Attempt, tried: Iterable[Attempt]) -> bool:
+    """Tell whether no attempt at a piece in its wave has failed by itself before this one."""
+    return not any(each.attempt < own.attempt and _counts(keeper, each) for each in tried)
+
+
+def _counts(keeper: Keeper, tried: Attempt) -> bool:
     """Tell whether an attempt has failed by itself, and no black hole has eaten it."""
-    (each, *_) = ended
-    if not each.verdict or each.kind in NOT_COUNTED:
+    if not tried.verdict or tried.kind in NOT_COUNTED:
         return False
-    return not keeper.store.spared.among([(each.grid, each.k, each.idx)])
+    return not keeper.store.spared.among([(tried.grid, tried.k, tried.idx)])
 
 
 def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
@@ -68,10 +93,16 @@ def count_ends(keeper: Keeper, number: int, ends: Sequence[End]) -> None:
     task = keeper.store.tasks.one(number)
     if task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED):
         return
-    before = read(task.throttle)
-    decided = count(before, ends, task.next_wave, keeper.clock.steady(), keeper.store.seen.journal_end())
-    if decided.throttle != before:
-        keeper.store.tasks.change(number, throttle=decided.throttle._asdict())
+    row, store = read(task.throttle), keeper.store
+    now, end = keeper.clock.steady(), store.seen.journal_end()
+
+    def outlasting(line: int, seconds: float) -> int:
+        return store.waves.outlasting(number, line, as_utc((seconds_of(keeper.clock.utc()) or 0.0) - seconds))
+
+    decided = count(row.throttle, row.limits, ends, now, end, outlasting)
+    if decided.throttle != row.throttle:
+        orders = row.orders._replace(again=row.orders.again or decided.again)
+        store.tasks.change(number, throttle=row._replace(throttle=decided.throttle, orders=orders).stored())
     if decided.told:
         keeper.store.tasks.note(number, "throttle", decided.told)
         log.info("task %s: %s", task.name, decided.told)
@@ -88,35 +119,38 @@ def has_been_eaten(keeper: Keeper, attempt: Attempt, *, alone: bool) -> None:
     task = keeper.store.tasks.one(wave.task) if wave and not wave.t else None
     if wave is None or task is None or task.state not in (TaskState.RUNNING, TaskState.PAUSED, TaskState.FINISHED):
         return
-    state = read(task.throttle)
+    row = read(task.throttle)
     if _is_counted(keeper, wave, attempt):
-        state, words = spared(state)
+        state, words = spared(row.throttle)
+        row = row._replace(throttle=state)
         if words:
             keeper.store.tasks.note(task.id, "throttle", words)
     again: dict[str, Any] = {}
     if alone:
         pieces = [each.p for each in keeper.store.pieces.of_wave(task.id, wave.w) if each.n == attempt.n]
         keeper.store.pieces.want_again(task.id, pieces, EATEN)
-        state = state._replace(retry=1)
+        row = row._replace(orders=row.orders._replace(retry=1))
         if task.state is TaskState.FINISHED:
             again = {"state": TaskState.RUNNING, "outcome": "", "reason": "a black hole has eaten a piece"}
-    keeper.store.tasks.change(task.id, throttle=state._asdict(), **again)
+    keeper.store.tasks.change(task.id, throttle=row.stored(), **again)
 
 
 def _is_counted(keeper: Keeper, wave: Wave, attempt: Attempt) -> bool:
-    """Tell whether the end of an attempt has been followed: else it will not be counted at all."""
+    """Tell whether an attempt has been counted as the first failure of its piece: else it will not be, or never was."""
     lines = keeper.store.journals.of(attempt.grid, attempt.n)
     own = [each for each in lines if each.attempt == attempt.attempt and each.was in BEFORE]
-    return any(each.now in (State.FAILED.value, State.WAITING.value) and each.seq <= wave.followed for each in own)
+    if not any(each.now in (State.FAILED.value, State.WAITING.value) and each.seq <= wave.followed for each in own):
+        return False
+    return _is_first(keeper, attempt, keeper.store.attempts(attempt.grid, n=attempt.n))
 
 
 def tick(keeper: Keeper, number: int) -> float:
     """Let a decision fall for which the time has come; return when the next one may."""
     task = keeper.store.tasks.one(number)
-    state = read(task.throttle) if task else None
-    if state is None or not state.ended:
+    row = read(task.throttle) if task else None
+    if row is None or not row.throttle.ended:
         return NEVER
-    due = keeper.clock.boot_at(state.decided + state.probe_seconds)
+    due = keeper.clock.boot_at(row.throttle.decided + row.limits.probe_seconds)
     if due > keeper.clock.boot():
         return due
     count_ends(keeper, number, ())

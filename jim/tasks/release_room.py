@@ -8,7 +8,7 @@ from jim.model import State
 from jim.site.file import Site
 from jim.statusdb.store import Store
 from jim.statusdb.task_rows import PieceRow, PieceState, Task, Wave
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 from jim.tasks.unsettled_waves import is_crowded
 
 NOT_STARTED = (State.WAITING, State.SUBMITTING, State.SUBMITTED, State.HELD)
@@ -36,17 +36,16 @@ class Room:
         self.ready, self.sent = counts.get("ready", 0), counts.get("sent", 0)
         self.waves = [each for each in of.store.waves.live(task.id) if not each.t]
         queued = sum(_not_started(of.store, each) for each in self.waves)
-        self.throttle = throttle = read(task.throttle)
-        limits = of.site.limits
-        most = limits.queued_by_tasks or limits.queued * 4 // 5
+        self.row = row = read(task.throttle)
+        most = of.site.limits.queued_by_tasks or of.site.limits.queued * 4 // 5
         self.places = max(0, most - sum(of.store.tasks.sent().values()))  # those of all tasks together
-        self.free = max(0, min(throttle.allowance - self.sent, throttle.queued - queued, self.places))
-        self.probes = bool(throttle.probes and throttle.at_once and (self.free <= 0 or throttle.allowance == 1))
+        self.free = max(0, min(row.allowance - self.sent, row.limits.queued - queued, self.places))
+        self.probes = bool(row.throttle.probes and row.limits.at_once and (self.free <= 0 or row.allowance == 1))
 
     @property
     def alone(self) -> int | None:
         """How many of the first pieces, which go alone, are left; None: others may follow."""
-        first = self.throttle.alone_first
+        first = self.row.orders.alone_first
         return max(0, first - len(released(self._of.store, self._task))) if first else None
 
     @property

@@ -1,91 +1,77 @@
 """The throttle of a task: how many pieces may be on the way, found out by how attempts end. All of it is pure.
 
-The allowance `a` begins small. It grows while attempts end well, and shrinks while most of them fail; then a few pieces
-go on probing, so that a task finds out by itself when a storage is back. If all goes wrong for hours, the task pauses.
+The allowance `a` begins small. It grows while attempts end well, and is halved while most fail. In such a bad
+time probes go, one at a time, so that a task finds out by itself when a storage is back; if they fail for hours, it
+pauses.
+The share of failures is of what was sent since the last decision, or since the first of them was sent if that is longer
+ago: what began before a trouble says nothing of it. What still runs, and has run as long as those that failed, counts
+as if it had ended well: else failures that come within seconds would weigh more than successes that take hours.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from jim.attempts.seeds import seed_of
 
 FEWEST, MOST = 5, 50  # attempts that have to end before a decision
 GOOD, FAIR = 0.1, 0.5  # shares of failed attempts: up to the first it grows, above the second it shrinks
-IN_A_ROW = 20  # failures of probes, after which a task pauses by itself
-NAMES = ("at_once", "queued", "first")
-STEP = re.compile(r"(\d+) of (\d+) attempts failed: allowance ([\d,]+) → ([\d,]+)", re.ASCII)
+LONGER = 2  # times as long as the failures: what ran so long was past the danger early
+EVER = 1.0  # second since 1970
+IN_A_ROW = 20  # failures of probes at an allowance of one, after which a task pauses by itself
+
+
+class Limits(NamedTuple):
+    """What a task may have at most, as its file or a person says."""
+
+    at_once: int  # most pieces on the way, whatever goes well
+    queued: int  # most of them that have not started
+    first: int = 5  # the allowance at the beginning
+    probe_seconds: float = 600.0  # between two probes; and the longest time without a decision
 
 
 class Throttle(NamedTuple):
-    """The limits of a task, and what is known of how its attempts end."""
+    """What is known of how the attempts of a task end. Times are seconds since 1970, lines those of the journal."""
 
-    at_once: int  # most pieces on the way, whatever goes well
-    queued: int
-    first: int = 5  # the allowance at the beginning
-    probe_seconds: float = 600.0
     a: int = 0  # the allowance; 0: as at the beginning
-    fast: int = 1  # 1: it grows by ten, until the first decision that is not good
-    good: int = 0  # attempts that have ended well since the allowance changed
-    ended: int = 0  # attempts that count, since the last decision
+    streak: int = 0  # attempts that ended well since the allowance changed; below 0: probes in a row that failed
+    ended: int = 0  # attempts that count, since the last decision; of a piece only its first failure does, and probes
     failed: int = 0  # of these
-    decided: float = 0.0  # when the last decision fell, in seconds since 1970
-    bad: float = 0.0  # since when most attempts fail; 0: they do not
-    shrunk: int = 0  # the first wave released since the allowance shrank: older ones say nothing of now
-    alone: int = 0  # the first wave released at an allowance of one; 0: it is larger
-    alone_line: int = 0  # the last line of the journal then: an attempt that was sent later is a probe, too
-    row: int = 0  # failures in a row of such waves
-    again: float = 0.0  # pieces that have failed since then are to be tried again once; 0: none
-    suspend: int = 0  # 1: a pause suspends what is on the way
-    retry: int = 0  # 1: some failed pieces are to be tried again, as a person wants, or because a black hole ate them
-    was_a: int = 0  # the allowance before it shrank in this bad time; 0: it did not
-    was_fast: int = 0
-    bad_failed: int = 0  # attempts that made it shrink
-    bad_ended: int = 0
-    trying: int = 0  # the number of a test of the running task that is not judged yet
-    alone_first: int = 0  # so many pieces go alone, until they have passed as a test does
-    good_from: float = 0.0  # when the last good decision began: the first failures may have counted in it
-    doubt: float = 0.0  # since when decisions are not good, with the good one before them; 0: the last one was good
-    probed: float = 0.0  # when a piece or an attempt was last let go in a bad time, in seconds since 1970
-    trial: str = ""  # G.k, with the k submissions that grid job G had when an attempt of it was let go
-    failing: float = 0.0  # when the decision began in which the first of the last failures counted; 0: none is open
-    failing_wave: int = 0  # of that failure: it is open until an attempt of a later wave has ended well
-    shrunk_line: int = 0  # the last line of the journal when it shrank: an attempt that was sent later says something
-
-    @property
-    def allowance(self) -> int:
-        """Return how many pieces may be on the way."""
-        return min(self.a or self.first, self.at_once)
+    longest: float = 0.0  # for how many seconds one of these ran at most
+    decided: float = 0.0  # when the last decision fell
+    mark: int = 0  # what was sent before this line, and ends well, says nothing beside failures; 0: all says something
+    newest: float = 0.0  # when the youngest attempt of those that ended well was sent
+    good_since: float = 0.0  # the same, as of the last good decision: what failed later belongs to the bad time
+    excess: int = 0  # by how much failures outnumbered the others when it shrank in this bad time; 0: there is none
+    was_a: int = 0  # the allowance before the last trouble; 0: there was none, and it grows by ten
+    probed: float = 0.0  # when a probe was last let go
 
     @property
     def probes(self) -> bool:
-        """Tell whether pieces go one at a time where the allowance is used up: most attempts fail since it shrank."""
-        return bool(self.bad and self.shrunk)
+        """Tell whether most attempts fail since it shrank: one piece goes at a time where the allowance is used up."""
+        return bool(self.excess and self.mark)
+
+    @property
+    def probes_new(self) -> bool:
+        """Tell whether the next probe is a new piece: after a success always, else new ones and old ones alternate."""
+        return self.streak >= 0 or self.streak % 2 == 0
 
     @property
     def may_try_again(self) -> bool:
         """Tell whether the decision that is to come may end a bad time: then what failed in it is tried again."""
-        return bool(self.bad and self.ended > self.failed)
+        return bool(self.excess and self.ended > self.failed)
 
 
 class End(NamedTuple):
     """An attempt that has ended."""
 
-    wave: int
     well: bool
     reason: str = ""
-    line: int = 0  # of the journal, which says that it was sent; 0: that does not matter
-
-
-class Step(NamedTuple):
-    """One change of an allowance, as the journal of a task tells it."""
-
-    failed: int
-    ended: int  # attempts, since the decision before
-    before: int
-    after: int
+    line: int = 0  # of the journal, which says that it was sent
+    sent: float = 0.0  # when that was
+    seconds: float = 0.0  # that it ran
+    first: bool = True  # of the failures of its piece
 
 
 class Decided(NamedTuple):
@@ -94,134 +80,110 @@ class Decided(NamedTuple):
     throttle: Throttle
     told: str = ""  # for the journal
     paused: str = ""  # why the task pauses by itself
+    again: float = 0.0  # what has failed since then is to be tried once more: a bad time is over
 
 
-def read(stored: Mapping[str, Any]) -> Throttle:
-    """Read a throttle from plain values."""
-    return Throttle(**{name: value for name, value in stored.items() if name in Throttle._fields})
+# How many attempts still run that were sent from a line on, and have run for so many seconds.
+Outlasting = Callable[[int, float], int]
 
 
-def count(state: Throttle, ends: Iterable[End], next_wave: int, now: float, line: int = 0) -> Decided:
-    """Count attempts that have ended; return the new state, and what was decided by the way.
-
-    `line` is the last line of the journal.
-    """
-    lines, paused = list[str](), ""
-    state = state._replace(a=state.a or state.first, decided=state.decided or now)
+def count(
+    state: Throttle, limits: Limits, ends: Iterable[End], now: float, line: int, outlasting: Outlasting
+) -> Decided:
+    """Count attempts that have ended, and decide by the way; `line` is the last line of the journal."""
+    done = Decided(state._replace(a=state.a or limits.first, decided=state.decided or now))
     for end in ends:
-        state = _counted(state, end)
-        if state.row >= IN_A_ROW and not paused:
-            paused = f"by itself: {IN_A_ROW} in a row: {end.reason}"
-            state = state._replace(row=0)
+        state = _counted(done.throttle, end)
+        if state.streak <= -IN_A_ROW:
+            done = done._replace(paused=f"by itself: {IN_A_ROW} in a row: {end.reason}")
+            state = state._replace(streak=0)
+        done = done._replace(throttle=state)
         if state.ended >= max(FEWEST, min(state.a, MOST)):
-            state, words = _decide(state, next_wave, now, line)
-            lines += [words] if words else []
-    if state.ended and now - state.decided >= state.probe_seconds:
-        state, words = _decide(state, next_wave, now, line)
-        lines += [words] if words else []
-    return Decided(state, "; ".join(lines), paused)
+            done = _decide(done, limits, now, line, outlasting)
+    if done.throttle.ended and now - done.throttle.decided >= limits.probe_seconds:
+        done = _decide(done, limits, now, line, outlasting)
+    return done
 
 
 def _counted(state: Throttle, end: End) -> Throttle:
-    """Count one attempt. A success of one that was sent before the trouble says nothing of now."""
-    if end.well and end.wave < state.shrunk and end.line <= state.shrunk_line:
+    """Count one attempt: a failure always; a success not if it was past the danger before the trouble began."""
+    before = end.line < state.mark and end.seconds >= LONGER * state.longest
+    if end.well and before and (state.failed or state.probes):
+        return state if state.probes else state._replace(streak=state.streak + 1)
+    if end.well:
+        newest = max(state.newest, end.sent)
+        return state._replace(ended=state.ended + 1, streak=max(state.streak, 0) + 1, newest=newest)
+    is_probe = state.probes and end.line >= state.mark
+    if is_probe and state.a == 1:
+        state = state._replace(streak=min(state.streak, 0) - 1)
+    if not end.first and not is_probe:
         return state
-    state = _suspected(state, end)
-    row = state.row
-    if state.alone and (end.wave >= state.alone or end.line > state.alone_line):
-        row = 0 if end.well else state.row + 1
-    good, failed = state.good + end.well, state.failed + (not end.well)
-    return state._replace(ended=state.ended + 1, good=good, failed=failed, row=row)
+    mark, longest = state.mark if state.probes else min(state.mark, end.line), max(state.longest, end.seconds)
+    return state._replace(ended=state.ended + 1, failed=state.failed + 1, mark=mark, longest=longest)
 
 
-def _suspected(state: Throttle, end: End) -> Throttle:
-    """Remember the first failure; it was no part of a trouble if what was released after it has ended well."""
-    if not end.well and not state.failing:
-        return state._replace(failing=state.decided, failing_wave=end.wave)
-    if end.well and end.wave > state.failing_wave:
-        return state._replace(failing=0.0, failing_wave=0)
-    return state
+def _decide(done: Decided, limits: Limits, now: float, line: int, outlasting: Outlasting) -> Decided:
+    """Change the allowance by the share of failed attempts."""
+    old, failed, of = done.throttle, done.throttle.failed, done.throttle.ended
+    if failed > GOOD * of:
+        of += outlasting(old.mark, old.longest)
+    if failed > FAIR * of and of < FEWEST and not old.excess:
+        return done._replace(throttle=old._replace(decided=now))  # too few to begin a bad time
+    state, again = old._replace(ended=0, failed=0, longest=0.0, decided=now), done.again
+    if failed > FAIR * of:
+        state = _shrunk(state, 2 * failed - of, now, line)
+    elif failed > GOOD * of or (old.excess and failed == old.ended):  # a bad time is over once something ends well
+        state = state._replace(was_a=state.was_a or state.a, mark=state.mark if state.excess else line + 1)
+    else:
+        again = again or (max(state.good_since, EVER) if state.excess else 0.0)
+        state = _grown(state._replace(excess=0, mark=line + 1, good_since=state.newest), limits)
+    words = [done.told, f"{failed} of {of} attempts failed: {_change(old, state)}" if state.a != old.a else ""]
+    words += ["the bad time is over"] if old.excess and not state.excess else []
+    return done._replace(throttle=state, told="; ".join(filter(None, words)), again=again)
 
 
-def _decide(state: Throttle, next_wave: int, now: float, line: int) -> tuple[Throttle, str]:
-    """Change the allowance by the share of failed attempts; return also words."""
-    share, before = state.failed / state.ended, state
-    state = state._replace(ended=0, failed=0, decided=now)
-    doubt = state.doubt or state.good_from or before.decided
-    if share > FAIR:
-        since = min(doubt, state.failing or doubt)
-        state = _shrunk(state, before, next_wave, line)._replace(bad=before.bad or since, doubt=since)
-        return state._replace(probed=before.probed if before.bad else now), _told(before, state.a)
-    if share > GOOD:
-        return state._replace(fast=0, doubt=doubt), ""
-    state = state._replace(
-        bad=0.0, doubt=0.0, good_from=before.decided, again=state.again or state.bad, was_a=0, bad_failed=0, bad_ended=0
-    )
-    if state.good >= state.a:
-        a = min(state.a * (10 if state.fast else 2), max(state.at_once, 1))
-        state = state._replace(a=max(a, 1), good=0, alone=0 if a > 1 else state.alone, row=0)
-    change = _told(before, state.a) if state.a != before.a else ""
-    ended = "the bad time is over" if before.bad else ""
-    return state, "; ".join(filter(None, (change, ended)))
-
-
-def _shrunk(state: Throttle, before: Throttle, next_wave: int, line: int) -> Throttle:
-    """Halve the allowance, and remember since when."""
+def _shrunk(state: Throttle, excess: int, now: float, line: int) -> Throttle:
+    """Halve the allowance; what was sent before says nothing of now. At one, what failed and what comes are one row."""
     a = max(1, state.a // 2)
-    alone, alone_line = (state.alone or next_wave, state.alone_line or line) if a == 1 else (0, 0)
-    if not state.was_a:
-        state = state._replace(was_a=state.a, was_fast=state.fast)
-    failed, ended = state.bad_failed + before.failed, state.bad_ended + before.ended
-    state = state._replace(a=a, good=0, fast=0, bad_failed=failed, bad_ended=ended)
-    return state._replace(shrunk=next_wave, shrunk_line=line, alone=alone, alone_line=alone_line)
+    if not state.excess:
+        state = state._replace(was_a=state.a)
+    if not state.probes:
+        state = state._replace(probed=now)
+    if a < state.a or not state.probes:
+        state = state._replace(mark=line + 1, streak=0)
+    return state._replace(a=a, excess=state.excess + excess)
 
 
-def next_probe(state: Throttle, nonce: str) -> float:
+def _grown(state: Throttle, limits: Limits) -> Throttle:
+    """Let the allowance grow if so many attempts have ended well at it: by ten, after the first trouble by two."""
+    if state.streak < state.a:
+        return state
+    return state._replace(a=max(1, min(state.a * (2 if state.was_a else 10), limits.at_once)), streak=0)
+
+
+def _change(before: Throttle, after: Throttle) -> str:
+    return f"allowance {before.a:,} → {after.a:,}"
+
+
+def next_probe(state: Throttle, limits: Limits, nonce: str) -> float:
     """Return when the next piece or attempt may go while most fail, in seconds since 1970, at irregular intervals."""
-    return state.probed + state.probe_seconds * (0.75 + 0.5 * (seed_of(nonce, int(state.probed), 1) % 1000) / 1000)
+    return state.probed + limits.probe_seconds * (0.75 + 0.5 * (seed_of(nonce, int(state.probed), 1) % 1000) / 1000)
 
 
-def spared(state: Throttle, count: int = 1) -> tuple[Throttle, str]:
-    """Take back failures that a black hole has eaten; undo a bad time that was none without them. Return also words."""
-    since = min(count, state.failed)
-    state = state._replace(failed=state.failed - since, ended=state.ended - since)
-    left = min(count - since, state.bad_failed)
-    if not left:
-        return state, ""
-    failed, ended = state.bad_failed - left, state.bad_ended - left
-    if ended and failed > FAIR * ended:
-        return state._replace(bad_failed=failed, bad_ended=ended), ""
-    words = f"{failed} of {ended} attempts failed: allowance {state.a:,} → {state.was_a:,}; a black hole ate others"
-    state = state._replace(a=state.was_a, fast=state.was_fast, bad=0.0, shrunk=0, shrunk_line=0, alone=0, row=0)
-    return state._replace(was_a=0, bad_failed=0, bad_ended=0), words
+def spared(state: Throttle) -> tuple[Throttle, str]:
+    """Take back a failure that a black hole has eaten; undo a bad time that was none without it. Return also words."""
+    if state.failed:
+        return state._replace(failed=state.failed - 1, ended=state.ended - 1), ""
+    if state.excess != 1:
+        return state._replace(excess=max(0, state.excess - 1)), ""
+    after = state._replace(a=state.was_a, excess=0, mark=0, streak=0)
+    return after, f"{_change(state, after)}: a black hole ate what failed"
 
 
 def resumed(state: Throttle) -> Throttle:
-    """Return the throttle of a task that goes on after a pause: the allowance begins anew.
+    """Return the throttle of a task that goes on after a pause: the allowance begins anew, and nothing is held back.
 
     A bad time ends as ever: once few attempts fail, what failed in it is tried again.
     """
-    limits = state.at_once, state.queued, state.first, state.probe_seconds
-    anew = Throttle(*limits, suspend=state.suspend, retry=state.retry, trying=state.trying)
-    return anew._replace(bad=state.bad, doubt=state.bad and state.doubt, again=state.again)
-
-
-def in_words(state: Throttle) -> str:
-    """Return how the allowance is, for people."""
-    how = "failing" if state.probes else "growing" if state.allowance < state.at_once else "steady"
-    return f"{size_in_words(state)}, {how}"
-
-
-def size_in_words(state: Throttle) -> str:
-    """Return the allowance, and what it may become."""
-    return f"{state.allowance:,} of {state.at_once:,}"
-
-
-def _told(state: Throttle, after: int) -> str:
-    """Return a change of the allowance for the journal, from which `steps_in` reads it."""
-    return f"{state.failed} of {state.ended} attempts failed: allowance {state.a:,} → {after:,}"
-
-
-def steps_in(line: str) -> list[Step]:
-    """Read the changes of the allowance in a line of a task's journal."""
-    return [Step(*(int(each.replace(",", "")) for each in found)) for found in STEP.findall(line)]
+    newest, since, excess, was_a = state.newest, state.good_since, state.excess, state.was_a
+    return Throttle(newest=newest, good_since=since, excess=excess, was_a=was_a)

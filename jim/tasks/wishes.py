@@ -38,7 +38,8 @@ from jim.tasks.pool import lost_items, pool_wishes
 from jim.tasks.release_room import Place
 from jim.tasks.results.ending import prefer
 from jim.tasks.results.following import BY_CANCEL, BY_PAUSE
-from jim.tasks.throttle import Throttle, read, resumed
+from jim.tasks.throttle import Limits, resumed
+from jim.tasks.throttle_row import ThrottleRow, read
 from jim.work.own_values import CUT_BY, KNOWN_BY
 
 log = logging.getLogger(__name__)
@@ -165,7 +166,7 @@ def _create(keeper: Keeper, content: Mapping[str, Any], by: str) -> None:
         for spec in in_order([Spec.from_record(each["spec"]) for each in content["tasks"]]):
             each = named[spec.name]
             limits = {name: getattr(spec.release, name) for name in (*THROTTLE, "probe_seconds")}
-            throttle = Throttle(**limits)._asdict()
+            throttle = ThrottleRow(Limits(**limits)).stored()
             values = (each["name"], each["nonce"], content["owner"], spec, each["digest"])
             if not keeper.store.tasks.add(*values, throttle, by):
                 log.warning("task %s: created already, with the same or with other content", each["name"])
@@ -210,8 +211,10 @@ def _resume(keeper: Keeper, task: Task, _content: Mapping[str, Any]) -> None:
     if task.state is TaskState.RUNNING:
         _accept_stores(keeper, task)
         return
-    anew = resumed(read(task.throttle))._asdict()
-    keeper.store.tasks.change(task.id, state=TaskState.RUNNING, reason="", throttle=anew)
+    row = read(task.throttle)
+    keeper.store.tasks.change(
+        task.id, state=TaskState.RUNNING, reason="", throttle=row._replace(throttle=resumed(row.throttle)).stored()
+    )
 
 
 def _accept_stores(keeper: Keeper, task: Task) -> None:

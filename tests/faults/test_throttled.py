@@ -15,7 +15,7 @@ from jim.doors import inbox
 from jim.errors import StoreError, UnknownJob
 from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.file import creating
-from jim.tasks.throttle import Throttle, read
+from jim.tasks.throttle_row import ThrottleRow, read
 from tests.faults.real import LIMIT, until
 
 HOUR = 36.0
@@ -72,13 +72,14 @@ class Throttled:
         lines = (line.split() for line in self.diary.read_text().splitlines())
         return Counter(int(event) for word, event in lines if word == how)
 
-    def throttle(self) -> Throttle:
+    def throttle(self) -> ThrottleRow:
         return read(self.task().throttle)
 
     def room(self) -> int:
         """Return how many local jobs of its grid jobs may be in the batch system."""
         with self.at.store() as store:
-            jobs = [store.grid_job(each.grid) for each in store.waves.live(1) if each.grid]
+            taken = set(store.numbers.all())
+            jobs = [store.grid_job(each.grid) for each in store.waves.live(1) if each.grid in taken]
         return sum(each.size if each.room is None else each.room for each in jobs)
 
     def is_in(self, state: TaskState) -> bool:
@@ -109,7 +110,8 @@ def test_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_tri
     print(f"{failed.total()} failed, allowance {task.allowance}, room {throttled.room()}")
     assert failed.total() <= 1.5 * AT_ONCE, throttled.told()
     assert retry or max(failed.values()) == 1, "each has one attempt in the bad time"
-    assert task.allowance <= 2, throttled.told()
+    # Pieces that are tried again fill the allowance, and go at the pace of probes, which halve it one by one.
+    assert task.allowance <= (6 if retry else 2), throttled.told()
     throttled.away.unlink()
     until(lambda: throttled.is_in(TaskState.FINISHED), "all is done", 3 * LIMIT)
     assert throttled.task().outcome == "completed", throttled.told()
@@ -135,4 +137,4 @@ def test_a_task_of_which_all_fails_spends_few_pieces_and_pauses_late(place):
     throttled.at.start_keeper()  # none stays for what is paused
     until(lambda: throttled.ends("failed").total() > spent, "it goes on")
     assert throttled.ends("failed").total() - spent <= 5
-    assert read(throttled.task().throttle).first == 5
+    assert read(throttled.task().throttle).limits.first == 5

@@ -148,7 +148,7 @@ READING = (
         "jim.request",
         "jim.tasks.file.wish_checks",
         "jim.tasks.pieces.wave_wishes",
-        "jim.tasks.throttle",
+        "jim.tasks.throttle_row",
         "jim.tasks.unsettled_waves",
         "jim.tasks.release_room",
         "jim.tasks.effects",

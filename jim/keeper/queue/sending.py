@@ -24,7 +24,7 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.looks import SPACE, THREAD
 from jim.keeper.queue.disks import Disks
 from jim.keeper.queue.handing_over import OF_EACH, hand_over, look_for_tries, require_untried
-from jim.keeper.queue.sending_order import Senders, Turns
+from jim.keeper.queue.sending_order import Senders, Turns, not_held_back
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
 
@@ -92,7 +92,7 @@ class Sending:
         room = min(room, _room(keeper), _room(keeper, job))
         most = min(room, keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
-        if waiting:
+        if waiting := not_held_back(keeper, job, waiting):
             mark = _intend(keeper, job, waiting)
             self._own.add(mark)
             self._untried.add(mark)

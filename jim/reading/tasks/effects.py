@@ -15,7 +15,7 @@ from jim.reading.view import View
 from jim.statusdb.task_rows import ItemState, OutputState, PieceState, Task, TaskState
 from jim.statusdb.tasks.outputs import pool_of as pool_of_output
 from jim.tasks.effects import ENDED, TaskVerb, hangs_on, lost, need_new, not_kept_in_words, pool_of, refusal, to_retry
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 
 SHOWN = 5  # pieces that are named
 Content = Mapping[str, Any]
@@ -40,7 +40,7 @@ def follow(task: Task) -> str:
 
 
 def _at_first(task: Task) -> str:
-    limits = read(task.throttle)
+    limits = read(task.throttle).limits
     first = min(limits.first, limits.at_once)
     return f"at most {how_many(first, 'piece')} {'is' if first == 1 else 'are'} on the way at first"
 
@@ -52,14 +52,16 @@ def _test(known: Known, _: Content) -> Told:
 
 
 def _start(known: Known, content: Content) -> Told:
-    limits, first = read(known.task.throttle), known.task.spec.test.pieces
+    row, first = read(known.task.throttle), known.task.spec.test.pieces
     if not content.get("untested") and known.task.tested != known.task.spec.to_test:
         itself = f"tries itself out with its first {'piece' if first == 1 else f'{first} pieces'}"
         words = f"starts, and {itself}; others follow once {'it has' if first == 1 else 'they have'} passed"
-        return f"{words}; {follow(known.task)}", {"allowance": limits.allowance}
-    more = f", and more while they end well, up to {limits.at_once:,}" if limits.at_once > limits.first else ""
+        return f"{words}; {follow(known.task)}", {"allowance": row.allowance}
+    more = (
+        f", and more while they end well, up to {row.limits.at_once:,}" if row.limits.at_once > row.limits.first else ""
+    )
     words = f"starts; {_at_first(known.task)}{more}; `jim task status {known.task.name}` shows the progress"
-    return words, {"allowance": limits.allowance}
+    return words, {"allowance": row.allowance}
 
 
 def _pause(known: Known, content: Content) -> Told:

@@ -11,7 +11,7 @@ from jim.reading.job.history import FEWEST, Spread, Timeline, spread, timeline
 from jim.reading.job.usage import LOOKED_AT, Measured, one
 from jim.reading.view import View
 from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Task, TaskState
-from jim.tasks.throttle import read, steps_in
+from jim.tasks.throttle_row import read, steps_in
 
 WORKED_ON = (ItemState.ACQUIRED, ItemState.COMPLETED, ItemState.FAILED)
 MOST_RANGES = 10_000  # items of events that are read to know how many pieces are left
@@ -114,7 +114,7 @@ def past(view: View, task: Task) -> Past:
 
 def _allowed(view: View, task: Task) -> Iterator[Allowed]:
     """Yield the allowance at each change: a start, a resume, or a decision of the throttle."""
-    first = read(task.throttle).first
+    first = read(task.throttle).limits.first
     for line in view.store.seen_tasks.lines(task.id, ("throttle", TaskState.RUNNING), LINES_READ):
         steps = steps_in(line.reason) if line.what == "throttle" else []
         yield from (Allowed(line.at, each.after, each.failed, each.ended) for each in steps)

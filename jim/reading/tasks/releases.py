@@ -8,7 +8,7 @@ from jim.reading.tasks.promises import STORED
 from jim.reading.view import View
 from jim.statusdb.task_rows import Task
 from jim.tasks.release_room import Room, first_of_others
-from jim.tasks.throttle import in_words
+from jim.tasks.throttle_row import in_words
 from jim.tasks.unsettled_waves import MOST_WAVES, is_crowded
 
 
@@ -19,19 +19,19 @@ def why_not_released(view: View, task: Task, what: str, room: Room, queued: int)
 
 def _slowed(what: str, room: Room, queued: int) -> Wait | None:
     """Tell that the throttle of a task releases no more of what is ready."""
-    throttle, next_ = room.throttle, "they are released as others end; `jim task throttle` changes it"
-    if not throttle.at_once:
+    limits, next_ = room.row.limits, "they are released as others end; `jim task throttle` changes it"
+    if not limits.at_once:
         return Wait(f"{what}; throttle: at_once = 0", "`jim task throttle` changes it", STORED)
-    if throttle.probes:
-        every = span(throttle.probe_seconds)
+    if room.row.throttle.probes:
+        every = span(limits.probe_seconds)
         next_ = f"one piece, new or tried again, goes every {every}, and more once they end well"
-        return Wait(f"{what}; most attempts fail: {in_words(throttle)}", next_, STORED)
+        return Wait(f"{what}; most attempts fail: {in_words(room.row)}", next_, STORED)
     if not room.places:
         return None
-    if room.sent >= throttle.allowance:
-        return Wait(f"{what}; throttle: {in_words(throttle)}", next_, STORED)
-    if queued >= throttle.queued:
-        return Wait(f"{what}; throttle: queued = {throttle.queued:,}", next_.replace("end", "start", 1), STORED)
+    if room.sent >= room.row.allowance:
+        return Wait(f"{what}; throttle: {in_words(room.row)}", next_, STORED)
+    if queued >= limits.queued:
+        return Wait(f"{what}; throttle: queued = {limits.queued:,}", next_.replace("end", "start", 1), STORED)
     return None
 
 

@@ -37,7 +37,7 @@ from jim.statusdb.task_rows import (
 from jim.statusdb.tasks.outputs import another_fact, pool_of
 from jim.tasks.effects import ENDED, OLDER, gone, is_older, is_tried
 from jim.tasks.release_room import Room
-from jim.tasks.throttle import in_words
+from jim.tasks.throttle_row import in_words
 
 LAST = "the last look"
 TROUBLES = 5  # outputs of which people are told
@@ -182,18 +182,18 @@ def _pieces(view: View, task: Task) -> Iterator[Wait]:
     found = facts(view, task)
     yield from _promised(view, task, found.pieces.get(PieceState.WAITING, 0), found.items.get(ItemState.PROMISED, 0))
     ready, sent, room = found.pieces.get(PieceState.READY, 0), found.pieces.get(PieceState.SENT, 0), Room(view, task)
-    throttle = room.throttle
+    throttle, limits = room.row.throttle, room.row.limits
     if ready:
         what = f"{how_many(ready, 'piece')} {'is' if ready == 1 else 'are'} ready"
         yield why_not_released(view, task, what, room, found.queued)
     elif throttle.may_try_again and not sent:
-        due = span(max(0.0, throttle.decided + throttle.probe_seconds - view.store.clock.steady()))
+        due = span(max(0.0, throttle.decided + limits.probe_seconds - view.store.clock.steady()))
         next_ = f"in {due} that is decided: if few have failed, what failed before is tried again"
         well = throttle.ended - throttle.failed
         yield Wait(f"most attempts have failed, and {well} of the last {throttle.ended} ended well", next_, STORED)
-    elif throttle.probes and sent > throttle.allowance:
-        what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(throttle)}"
-        next_ = f"one of those that have failed is tried again every {span(throttle.probe_seconds)}"
+    elif throttle.probes and sent > room.row.allowance:
+        what = f"{how_many(sent, 'piece')} on the way; most attempts fail: {in_words(room.row)}"
+        next_ = f"one of those that have failed is tried again every {span(limits.probe_seconds)}"
         yield Wait(what, f"{next_}, and more once attempts end well", STORED)
 
 

@@ -9,7 +9,7 @@ from jim.reading.quantities import counted, how_many, number, span
 from jim.reading.tasks.facts import SourceSeen, Sums
 from jim.reading.tasks.records import TaskSeen
 from jim.statusdb.task_rows import Part, PieceState, TaskState
-from jim.tasks.throttle import in_words, read, size_in_words
+from jim.tasks.throttle_row import in_words, read, size_in_words
 
 ASIDE = ("available", "late", "gone", "left out", "dropped")  # states of items that nothing works on
 NOT_PLANNED = (PieceState.TAKEN_BACK, PieceState.REPLACED)  # pieces that no longer count as work of a task

@@ -34,6 +34,10 @@ class Journals(StorePart):
         found = self.db.execute(f"SELECT * FROM journal WHERE {which} ORDER BY seq DESC LIMIT ?", (*values, last))
         return list(rows.lines(found))[::-1]
 
+    def first_line(self, grid: int) -> int:
+        """Return the number of the first line about a grid job; 0: there is none."""
+        return int(self.db.execute("SELECT ifnull(min(seq), 0) FROM journal WHERE grid = ?", (grid,)).fetchone()[0])
+
     def in_parts(self, grid: int, last: int) -> Iterator[Journal]:
         """Yield the last lines about a grid job, oldest first, read in parts."""
         numbers = [seq for (seq,) in self.db.execute(rows.LAST_LINES, (grid, last))][::-1]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jim.jobs import Journal
-from jim.model import Kind
+from jim.model import Kind, State
 from jim.statusdb import rows
 from jim.statusdb.connected import StorePart
+from jim.statusdb.short_forms import code
 from jim.statusdb.task_rows import Ended, PieceRow, PieceState, Wave, WaveState
 from jim.statusdb.tasks.pieces import Pieces
 from jim.statusdb.tasks.tasks import Tasks
@@ -17,6 +18,14 @@ LINES = "SELECT * FROM journal INDEXED BY journal_by_grid_job WHERE grid = ? AND
 BEHIND = (
     "SELECT w.* FROM wave w INDEXED BY wave_live JOIN grid_job g ON g.id = w.grid "
     "WHERE w.state IN ('intended', 'handed in') AND w.version <> g.version"
+)
+
+OUTLASTING = (
+    "SELECT count(*) FROM wave w INDEXED BY wave_live JOIN local_job l ON l.grid = w.grid AND l.state = 'running' "
+    "JOIN attempt a ON a.grid = l.grid AND a.n = l.n AND a.attempt = l.attempt AND a.verdict = '' "
+    "AND a.started <> '' AND a.started <= ?2 "
+    "WHERE w.task = ?1 AND w.t = 0 AND w.state IN ('intended', 'handed in') AND EXISTS "
+    "(SELECT 1 FROM journal j INDEXED BY journal_of WHERE j.grid = l.grid AND j.n = l.n AND j.seq >= ?3 AND j.now = ?4)"
 )
 
 
@@ -90,6 +99,10 @@ class Waves(StorePart):
     def lines(self, wave: Wave) -> list[Journal]:
         """Return the lines of a wave's journal about its local jobs that are not followed yet."""
         return list(rows.lines(self.db.execute(LINES, (wave.grid, wave.followed))))
+
+    def outlasting(self, task: int, line: int, before: str) -> int:
+        """Count the attempts of a task that run, were sent since a line of the journal, and began before a time."""
+        return int(self.db.execute(OUTLASTING, (task, before, line, code(State.SUBMITTING.value))).fetchone()[0])
 
     def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
         """Return the local jobs that have failed on their creation, of which the journal has no line."""

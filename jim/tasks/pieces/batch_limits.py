@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from jim.jobs import GridJob
 from jim.model import IN_BATCH, State
-from jim.statusdb.task_rows import Task, TaskState, Wave
+from jim.statusdb.task_rows import Task, TaskState
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import next_probe, read
+from jim.tasks.throttle import next_probe
+from jim.tasks.throttle_row import read
 
 NEVER = float("inf")
 
@@ -16,23 +15,22 @@ NEVER = float("inf")
 class Budget:
     """What the waves of a task may have in the batch system together; the oldest come first.
 
-    While most attempts fail, and the allowance is one or used up, what is on the way may not be tried again as fast as
-    it fails: one attempt goes at a time, at the pace of the probes.
+    While most attempts fail, what has failed may not be tried again as fast as it fails: one attempt goes at a time, at
+    the pace of the probes.
     """
 
-    def __init__(self, keeper: Keeper, task: Task, waves: Iterable[Wave]) -> None:
-        self._keeper, self._task, self._throttle = keeper, task, read(task.throttle)
+    def __init__(self, keeper: Keeper, task: Task) -> None:
+        self._keeper, self._task, self._row = keeper, task, read(task.throttle)
         sent = keeper.store.tasks.counts(task.id, "pieces").get("sent", 0)
-        most = 0 if task.state is TaskState.PAUSED else self._throttle.allowance
+        most = 0 if task.state is TaskState.PAUSED else self._row.allowance
         self._left = most if sent > most else None
-        there = sum(_in_batch(keeper.store.counts(each.grid)) for each in waves if not each.t)
-        self._paced = bool(self._throttle.probes and most) and (most == 1 or there >= most)
+        self._paced = bool(self._row.throttle.probes and most)
         self.due = NEVER  # when the next attempt may go, in seconds since boot
 
-    def give(self, wave: Wave, job: GridJob) -> None:
+    def give(self, job: GridJob) -> None:
         """Give a grid job its room."""
         counts = self._keeper.store.counts(job.id)
-        room = self._with_pauses(wave, job, counts) if self._paced else self._of_the_rest(counts)
+        room = self._with_pauses(job, counts) if self._paced else self._of_the_rest(counts)
         if room != job.room:
             self._keeper.store.set_grid_job(job.id, room=room)
 
@@ -44,32 +42,41 @@ class Budget:
         self._left -= room
         return room
 
-    def _with_pauses(self, wave: Wave, job: GridJob, counts: dict[State, int]) -> int | None:
+    def _with_pauses(self, job: GridJob, counts: dict[State, int]) -> int | None:
         """Return the room in a bad time: for what was released in it and not tried yet, else now and then for one."""
         if not job.size:
             return None
-        there, waiting = _in_batch(counts), counts.get(State.WAITING, 0)
-        if wave.w >= self._throttle.shrunk and waiting:
-            new = [each for each in self._keeper.store.local_jobs(job.id, (State.WAITING,)) if not each.attempt]
+        store, there = self._keeper.store, sum(counts.get(each, 0) for each in IN_BATCH)
+        if not counts.get(State.WAITING, 0):
+            return 0
+        if store.journals.first_line(job.id) >= self._row.throttle.mark:
+            new = [each for each in store.local_jobs(job.id, (State.WAITING,)) if not each.attempt]
             if new:
                 return there + len(new)
-        if not waiting:
-            return 0
         trial = f"{job.id}.{job.submissions}"
-        return there + 1 if self._throttle.trial == trial or self._may_probe(trial) else 0
+        return there + 1 if self._row.orders.trial == trial or self._may_probe(job, trial) else 0
 
-    def _may_probe(self, trial: str) -> bool:
+    def _may_probe(self, job: GridJob, trial: str) -> bool:
         """Tell whether an attempt may go now; if so, the next one has to wait."""
-        clock = self._keeper.clock
-        due = clock.boot_at(next_probe(self._throttle, self._task.nonce))
-        if due <= clock.boot():
-            self._throttle = self._throttle._replace(probed=clock.steady(), trial=trial)
-            self._keeper.store.tasks.change(self._task.id, throttle=self._throttle._asdict())
-            self.due = clock.boot_at(next_probe(self._throttle, self._task.nonce))
-            return True
-        self.due = due
-        return False
+        clock, store = self._keeper.clock, self._keeper.store
+        if not has_due(self._keeper, job.id):
+            self.due = min(self.due, clock.boot_at(store.seen.next_due(job.id)))
+            return False
+        may = self._next_probe() <= clock.boot()
+        if may:
+            throttle, orders = self._row.throttle, self._row.orders
+            self._row = self._row._replace(
+                throttle=throttle._replace(probed=clock.steady()), orders=orders._replace(trial=trial)
+            )
+            store.tasks.change(self._task.id, throttle=self._row.stored())
+        self.due = min(self.due, self._next_probe())
+        return may
+
+    def _next_probe(self) -> float:
+        """Return when the next probe may go, in seconds since boot."""
+        return self._keeper.clock.boot_at(next_probe(self._row.throttle, self._row.limits, self._task.nonce))
 
 
-def _in_batch(counts: Mapping[State, int]) -> int:
-    return sum(counts.get(each, 0) for each in IN_BATCH)
+def has_due(keeper: Keeper, grid: int) -> bool:
+    """Tell whether a local job of a grid job waits to be sent, and could be sent now."""
+    return bool(keeper.store.local_jobs(grid, (State.WAITING,), limit=1, due=keeper.clock.steady()))

@@ -12,7 +12,7 @@ from jim.files import passes
 from jim.statusdb.task_rows import Group, Item, ItemState, NewPiece, Task, TaskState
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pieces.cutting import Cut, Pool, cut, end_of, ranges
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 from jim.tasks.unexpected_errors import in_words, later, start
 
 log = logging.getLogger(__name__)

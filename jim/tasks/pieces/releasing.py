@@ -6,6 +6,7 @@ import logging
 
 from jim.statusdb.task_rows import PieceRow, Task, TaskState
 from jim.tasks.keeping import Keeper, ask_again
+from jim.tasks.pieces.batch_limits import has_due
 from jim.tasks.pieces.waves import Load, load_of, sha256_of, weight
 from jim.tasks.release_room import Room, first_of_others
 from jim.tasks.throttle import next_probe
@@ -39,20 +40,21 @@ class Releasing:
             return NEVER
         due = self._last_wave.get(task.id, 0.0) + float(task.spec.release.every_seconds)
         # Small waves wait, to become larger; if nothing is on the way, any wave goes.
-        if room.sent and most < room.throttle.allowance / 4 and keeper.clock.boot() < due:
+        if room.sent and most < room.row.allowance / 4 and keeper.clock.boot() < due:
             return due
         return self._make_wave(keeper, task, most)
 
     def _probe(self, keeper: Keeper, task: Task, room: Room) -> float:
-        """Release a single piece, at irregular intervals, while most attempts fail."""
-        if room.sent > room.throttle.allowance:
-            return NEVER  # what is on the way is tried again instead
-        due = keeper.clock.boot_at(next_probe(room.throttle, task.nonce))
+        """Release a single piece, at irregular intervals, while most attempts fail; what has failed takes turns."""
+        throttle = room.row.throttle
+        if not throttle.probes_new and any(has_due(keeper, wave.grid) for wave in room.waves if wave.grid):
+            return NEVER  # the next probe is one of these
+        due = keeper.clock.boot_at(next_probe(throttle, room.row.limits, task.nonce))
         if keeper.clock.boot() < due:
             return due
         with keeper.store.transaction():
-            throttle = room.throttle._replace(probed=keeper.clock.steady())
-            keeper.store.tasks.change(task.id, throttle=throttle._asdict())
+            row = room.row._replace(throttle=throttle._replace(probed=keeper.clock.steady()))
+            keeper.store.tasks.change(task.id, throttle=row.stored())
             return self._make_wave(keeper, task, 1)
 
     def _make_wave(self, keeper: Keeper, task: Task, most: int) -> float:

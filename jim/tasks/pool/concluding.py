@@ -9,7 +9,7 @@ from jim.statusdb.tasks.outputs import pool_of
 from jim.tasks.effects import coming_to_rest
 from jim.tasks.keeping import Keeper, ask_again
 from jim.tasks.pool import feeding
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 
 log = logging.getLogger(__name__)
 COMPLETED, WITH_FAILURES = "completed", "with failures"
@@ -48,14 +48,16 @@ def is_over(keeper: Keeper, task: Task) -> bool:
     unfinished = [*(pieces.get(each) for each in LIVE_PIECES), *(items.get(each) for each in LIVE_ITEMS)]
     if any(unfinished) or keeper.store.waves.live(task.id):
         return False
-    if pieces.get(PieceState.FAILED) and read(task.throttle).may_try_again:
+    if pieces.get(PieceState.FAILED) and read(task.throttle).throttle.may_try_again:
         return False  # a decision may try them again
     return not coming_to_rest(keeper.store, task)
 
 
 def has_untried(keeper: Keeper, task: Task) -> bool:
     """Tell whether the first pieces, which went alone, have yet to be judged."""
-    return bool(read(task.throttle).alone_first and keeper.store.tasks.counts(task.id, "pieces").get("completed"))
+    return bool(
+        read(task.throttle).orders.alone_first and keeper.store.tasks.counts(task.id, "pieces").get("completed")
+    )
 
 
 def close_group(keeper: Keeper, task: Task, grp: str) -> None:

@@ -28,7 +28,7 @@ from jim.statusdb.tasks.chains import is_there, item_name
 from jim.statusdb.tasks.outputs import pool_of
 from jim.tasks.effects import OVER, coming_to_rest, gone, gone_for_good, not_kept_in_words
 from jim.tasks.keeping import Keeper
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 from jim.tasks.unexpected_errors import later
 
 log = logging.getLogger(__name__)
@@ -123,10 +123,8 @@ def _is_complete(keeper: Keeper, fed: Task, upstream: Task, source: Source, grou
 
 def _tries_again(upstream: Task) -> bool:
     """Tell whether a task will try failed pieces again by itself."""
-    throttle = read(upstream.throttle)
-    return upstream.state in (TaskState.RUNNING, TaskState.PAUSED) and bool(
-        throttle.bad or throttle.again or throttle.retry
-    )
+    states = (TaskState.RUNNING, TaskState.PAUSED)
+    return upstream.state in states and read(upstream.throttle).tries_again
 
 
 def cut_short(keeper: Keeper, task: Task) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -32,7 +33,7 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
         for each in live:
             _give_up(keeper, each)
     waves = [each for each in live if each.state is WaveState.HANDED_IN]
-    budget = Budget(keeper, task, waves)
+    budget = Budget(keeper, task)
     for wave in waves:
         with suppress(UnknownJob):  # the keeper has not taken it from the inbox yet
             job = keeper.store.grid_job(wave.grid)
@@ -49,7 +50,7 @@ def go_on(keeper: Keeper, task: Task, wish: Wish) -> float:
                     keeper.store.set_grid_job(job.id, priority=task.priority)
                 _fix(keeper, task, wave, job, wish)
                 _let_follow(keeper, task, job, wish)
-                budget.give(wave, job)
+                budget.give(job)
     now = keeper.store.tasks.one(task.id)
     if now and now.state is TaskState.RUNNING:
         _heed_throttle(keeper, now, wish)
@@ -102,7 +103,14 @@ def _try_again(keeper: Keeper, task: Task, wish: Wish, pieces: Sequence[PieceRow
             wish(keeper, job, Verb.RETRY, f"task {task.name}: {why}", {"numbers": numbers})
             unsettle(keeper, job)
         if able:
-            keeper.store.tasks.note(task.id, "tried again", f"{len(able)} failed piece{'s' * (len(able) != 1)}: {why}")
+            keeper.store.tasks.note(task.id, "tried again", f"{_in_words(able)}: {why}")
+
+
+def _in_words(failed: Sequence[PieceRow]) -> str:
+    """Return how many pieces have failed, and why, or why most of them."""
+    ((reason, count), *others) = Counter(each.reason for each in failed).most_common()
+    why = f" ({f'{count} × ' if others else ''}{reason})" if reason else ""
+    return f"{len(failed)} failed piece{'s' * (len(failed) != 1)}{why}"
 
 
 def prefer(keeper: Keeper, task: Task, priority: int) -> None:

@@ -25,7 +25,7 @@ from jim.splitting.files_and_jobs import File
 from jim.statusdb.task_rows import Ended, Output, PieceState, Task, TaskState, Todo
 from jim.statusdb.task_spec import OutputSpec
 from jim.statusdb.tasks.outputs import ASIDE, store_fact
-from jim.tasks.counting import count_ends, sent_at
+from jim.tasks.counting import count_ends, end_of
 from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, damaged, heed
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
@@ -33,7 +33,6 @@ from jim.tasks.pieces.waves import DIGITS
 from jim.tasks.results.brought_files import todo_of
 from jim.tasks.sources.lists import NESTED
 from jim.tasks.sources.mount_points import AnotherDirectory, identity, note
-from jim.tasks.throttle import End
 from jim.tasks.unexpected_errors import start
 from jim.workdir.verified import verified
 
@@ -272,8 +271,7 @@ def _end(keeper: Keeper, task: Task, ended: Ended) -> None:
     if piece is not None and piece.state is PieceState.SENT:
         keeper.store.pieces.move(task.id, [ended])
         waves = [each for each in keeper.store.waves.live(task.id) if not each.t and each.w == piece.wave]
-        sent = max((sent_at(keeper, each, piece.n) for each in waves), default=0)
-        count_ends(keeper, task.id, [End(piece.wave, ended.state is PieceState.COMPLETED, ended.reason, sent)])
+        count_ends(keeper, task.id, [end_of(keeper, each, piece.n, ended) for each in waves])
 
 
 def _in_trouble(keeper: Keeper, task: Task, output: Output, why: str) -> None:

@@ -22,7 +22,8 @@ from jim.statusdb import open_store
 from jim.statusdb.store import Store
 from jim.statusdb.task_rows import Ended, NewItem, NewPiece, Part, PieceState, TaskState, WaveState
 from jim.tasks.file import reading as task_file
-from jim.tasks.throttle import Throttle
+from jim.tasks.throttle import Limits
+from jim.tasks.throttle_row import ThrottleRow
 from jim.workdir.tar import Tar
 from tests.support.new_store import make_new
 
@@ -258,7 +259,7 @@ def add_task(ground: Ground, words: str, seen: str | None = None) -> None:
     (spec,) = task_file.read(file, ground.site)
     sources = (spec.sources[0]._replace(directory=words, closed_by=words),)
     whole = spec._replace(summary=seen, file=words, sources=sources)
-    store, throttle = ground.store, Throttle(1000, 1000)._asdict()
+    store, throttle = ground.store, ThrottleRow(Limits(1000, 1000)).stored()
     number = store.tasks.add("mc", "nonce", "mc", whole, "digest", throttle, words)
     store.pools.add_items(number, [NewItem(words, seen, 5), NewItem("b", seen)])
     items = [each.id for each in store.pools.find_items(number, "*", "", 10)]

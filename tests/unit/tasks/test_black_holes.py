@@ -9,7 +9,7 @@ import pytest
 from jim.reading.tasks import waits as task_waits
 from jim.reading.view import View
 from jim.statusdb.task_rows import TaskState
-from jim.tasks.throttle import read
+from jim.tasks.throttle_row import read
 from tests.support.farm import SETTINGS, Farm, Node, let_time_be_told
 from tests.support.sampled import sampled
 from tests.unit.tasks.ground import SH, Ground, a_list
@@ -78,8 +78,8 @@ def test_a_black_hole_is_avoided_and_costs_the_task_nothing(ground, can_avoid):
     assert {
         each.spent for n in {each.grid for each in ground.store.waves.all(1)} for each in ground.store.local_jobs(n)
     } == {1}
-    throttle = read(ground.task().throttle)
-    assert (throttle.bad, throttle.allowance) == (0, 40), allowances(ground)
+    row = read(ground.task().throttle)
+    assert (row.throttle.excess, row.allowance) == (0, 40), allowances(ground)
 
 
 def test_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
@@ -89,7 +89,7 @@ def test_if_all_hosts_fail_none_is_avoided_and_the_throttle_shrinks(ground):
         on.second()
     assert not (ground.site.work / "avoid").exists() or not (ground.site.work / "avoid").read_text().strip()
     assert read(ground.task().throttle).allowance == 1
-    assert read(ground.task().throttle).bad
+    assert read(ground.task().throttle).throttle.probes
     assert sum(on.tried.values()) <= 40
 
 

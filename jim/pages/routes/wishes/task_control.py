@@ -17,7 +17,7 @@ from jim.reading.tasks.effects import OFFERED, TaskEffect, effect
 from jim.reading.view import View
 from jim.tasks.effects import POOL_VERBS, TaskVerb
 from jim.tasks.file.wish_checks import unfit_number
-from jim.tasks.throttle import NAMES
+from jim.tasks.throttle_row import NAMES
 
 FIELDS: Mapping[TaskVerb, tuple[str, ...]] = {
     TaskVerb.TEST: ("pieces",),

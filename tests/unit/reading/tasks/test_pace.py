@@ -10,7 +10,8 @@ import pytest
 from jim.reading.tasks import pace as task_pace
 from jim.reading.view import View
 from jim.statusdb.task_rows import PieceState
-from jim.tasks.throttle import End, Step, Throttle, count, steps_in
+from jim.tasks.throttle import End, Limits, Throttle, count
+from jim.tasks.throttle_row import Step, steps_in
 from tests.unit.tasks.ground import EVENTS, Ground
 
 FORTY = f"""\
@@ -74,9 +75,9 @@ def test_pieces_that_are_still_to_be_planned_are_left_too(ground: Ground, monkey
 
 
 def test_the_journal_gives_back_each_change_of_the_allowance() -> None:
-    state, told = Throttle(2000, 100, first=5), []
-    for well in [True] * 5 + [False] * 60 + [True] * 100:
-        decided = count(state, [End(1 + len(told), well)], 2 + len(told), 1000.0)
+    state, told = Throttle(), []
+    for line, well in enumerate([True] * 5 + [False] * 60 + [True] * 100, 1):
+        decided = count(state, Limits(2000, 100), [End(well, line=line)], 1000.0, line, lambda *_: 0)
         state = decided.throttle
         told += [decided.told] if decided.told else []
     steps = [step for line in told for step in steps_in(line)]
