@@ -42,8 +42,8 @@ leave() { # before the package goes: keepers end, and batch jobs go on; whatever
     [ ! -e /etc/jim/site.toml ] || timeout 300 "$trees/jim/shell/jim" keeper --end --all || :
     for gatekeeper in gram:/usr/share/perl5/Globus/GRAM/JobManager/samgrid.pm ce:/usr/libexec/blahp/jim_status.sh \
         arc:/usr/share/arc/scan-jim-job; do
-        [ ! -e "${gatekeeper#*:}" ] || echo "jim: a gatekeeper still calls JIM by ${gatekeeper#*:}: undo that by" \
-            "'jim ${gatekeeper%%:*} unregister', or install JIM again"
+        [ ! -e "${gatekeeper#*:}" ] || echo "jim: a gatekeeper still calls JIM by ${gatekeeper#*:}, and fails: install JIM" \
+            "again; if JIM is to go, run 'jim ${gatekeeper%%:*} unregister' then, and remove it once more"
     done
     rm -f "$trees/jim"
     drop_unused

@@ -135,7 +135,7 @@ def commands(section):
     """Give the commands of a section of the page."""
     text = (ROOT / "docs/installing.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
     lines = re.findall(r"^(?: {4}| {7})([a-z].*)$", re.sub(r" \\\n +", " ", text), re.MULTILINE)
-    return [line for line in lines if not line.startswith(("systemctl", "condor_"))]
+    return [line for line in lines if not line.startswith(("systemctl", "condor_", "printf"))]
 
 
 @pytest.mark.long
