@@ -37,10 +37,10 @@ def patterns(text: str) -> list[str]:
     parts = [_numbers(part) if RANGES.fullmatch(part) and not part.isdigit() else [part] for part in text.split("/")]
     if not any(RANGES.fullmatch(part) and not part.isdigit() for part in text.split("/")):
         return [text]
-    found = ["/".join(each) for each in islice(product(*parts), MOST + 1)]
-    if len(found) > MOST:
+    names = ["/".join(each) for each in islice(product(*parts), MOST + 1)]
+    if len(names) > MOST:
         raise BadRequest(f"{text}: names more than {MOST:,} items")
-    return [text, *found]  # an item may be called so
+    return [text, *names]  # an item may be called so
 
 
 def _numbers(part: str) -> list[str]:
