@@ -94,10 +94,10 @@ def not_held_back(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> list
     Of a task, its throttle decides; and what a person wants is done at once.
     """
     again = [each for each in waiting if each.attempt and each.witness != Witness.USER.value]
-    found = keeper.store.first_attempts.held_back(job.id) if again and not job.is_of_task else None
-    if found is None:
+    further = keeper.store.first_attempts.held_back(job.id) if again and not job.is_of_task else None
+    if further is None:
         return waiting
-    pause = _pause(keeper, found)
+    pause = _pause(keeper, further)
     held = again if pause else again[1:]
     due = keeper.clock.steady() + (pause or PAUSE_SECONDS)
     with keeper.store.transaction():
@@ -107,9 +107,9 @@ def not_held_back(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> list
     return [each for each in waiting if each.n not in numbers]
 
 
-def _pause(keeper: Keeper, found: Further) -> float:
+def _pause(keeper: Keeper, further: Further) -> float:
     """Return for how many seconds nothing is to be tried again."""
-    since = keeper.clock.since_booted(found.booted) if found.booted else None
-    if found.live:
+    since = keeper.clock.since_booted(further.booted) if further.booted else None
+    if further.live:
         return PAUSE_SECONDS
     return 0.0 if since is None else max(0.0, PAUSE_SECONDS - since)

@@ -18,7 +18,7 @@ from tests.unit.tasks.chain import Chain
 from tests.unit.tasks.ground import Ground
 
 PAGE = "docs/tasks.md"
-STANDS_FOR = {"NAME", "G", "G.n"}  # what readers have
+STANDS_FOR = {"NAME", "NAME/P", "G", "G.n"}  # what readers have
 BLOCKS = [line.removeprefix("$ ") for block in indented(PAGE) for line in block.splitlines() if line.startswith("$ ")]
 SPANS = [each for each in code(PAGE) if re.match(r"jim (task \w+|status|xml) \S", each)]
 # Those that need a state which others do not leave come last; the story has a test of its own.
