@@ -107,7 +107,7 @@ class Mortal(Chain):
             self.end_one(*key, code=3 * (self.words(key)[1:] == ["gen", "5", "6"]))
 
     def people(self) -> None:
-        """Pause and kill once; later try again what reco lacks, and recover what gen has not made."""
+        """Pause and kill once; later retry what reco lacks, recover what gen has not made, and do one piece again."""
         gen, reco = self.task("gen"), self.task("reco")
         if self.counts("pieces", "gen").get("sent") and self._once("pause"):
             self._ask("pause", "gen", kill=True)
@@ -119,6 +119,11 @@ class Mortal(Chain):
             self._ask("recover", "gen", parameters={"events_per_piece": 1})
         elif self.counts("pieces", "reco").get("failed") and not reco.throttle["retry"]:
             self._ask("retry", "reco")
+        elif self._all_finished() and self._once("redo"):
+            self._ask("redo", "gen", numbers=[0], with_all=True)
+
+    def _all_finished(self) -> bool:
+        return all(self.task(name).state is TaskState.FINISHED for name in NAMES)
 
     def _ask(self, verb: str, name: str, **content: object) -> None:
         if not self._wished():
@@ -134,7 +139,7 @@ class Mortal(Chain):
             self.people()
             if not self._wished():
                 self.nodes()
-            return all(self.task(name).state is TaskState.FINISHED for name in NAMES)
+            return self._all_finished() and "redo" in self.said and not self._wished()
 
         self.until(finished, 2.0, 200)
 
@@ -142,11 +147,17 @@ class Mortal(Chain):
         """Hold the tasks against their promise, by the files in the stores."""
         assert {self.task(name).outcome for name in NAMES} == {"completed"}
         for name, store in self.stores.items():
-            lines = Counter(int(line) for path in store.iterdir() for line in path.read_text().split())
+            files = {path.name: path.read_text() for path in store.iterdir()}
+            old = {each: text for each, text in files.items() if "withdrawn" in each}
+            lines = Counter(int(line) for each, text in files.items() if each not in old for line in text.split())
             assert lines == Counter(range(1, EVENTS + 1)), (name, self.journal(name))
-        assert [len(list(store.iterdir())) for store in self.stores.values()] == [5, 2, 1]
+            assert sorted(old.items()) == [
+                (f"{each}.withdrawn.1", text) for each, text in sorted(files.items()) if f"{each}.withdrawn.1" in old
+            ]
+            assert len(old) == 1, (name, files.keys())
+        assert [len(list(store.iterdir())) for store in self.stores.values()] == [6, 3, 2]
         assert max(Counter(self.seeds).values()) == 1, "two attempts had the same seed"
-        assert self.said == {"pause", "fix", "leaves nothing"}
+        assert self.said == {"pause", "fix", "leaves nothing", "redo"}
 
 
 def main(place: str, count: str, *ats: str) -> None:
