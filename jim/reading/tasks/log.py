@@ -28,7 +28,7 @@ class Level(IntEnum):
 
 OF_TASK = {
     "with failures": Level.ERROR,
-    **dict.fromkeys(("paused", "throttle", "damaged"), Level.WARNING),
+    **dict.fromkeys(("paused", "damaged"), Level.WARNING),
     **{f"{verb} changes nothing": Level.WARNING for verb in TaskVerb},
 }
 
