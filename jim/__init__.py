@@ -2,7 +2,7 @@
 
 from pathlib import Path as _Path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __commit__ = ""  # of a release, which writes it
 
 # Three folders of the checkout are part of JIM by symbolic links. Git on Windows writes a small file for each.

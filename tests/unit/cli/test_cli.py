@@ -41,7 +41,7 @@ def test_exit_codes_are_those_of_the_errors():
 
 
 def test_the_version_is_printed(home):
-    assert home.out("--version") == "jim 0.1.0\n"
+    assert home.out("--version") == "jim 0.2.0\n"
 
 
 @pytest.mark.parametrize(
