@@ -92,6 +92,7 @@ def test_the_same_commit_makes_the_same_bytes(checkout: Path, tmp_path: Path) ->
     _look_into(checkout / "dist", git(checkout, "rev-parse", "--short=12", "HEAD"))
 
 
+@pytest.mark.torture  # it builds them twice
 def test_the_same_commit_makes_the_same_packages_of_debian(checkout: Path, tmp_path: Path) -> None:
     if missing := [each for each in ("dpkg-buildpackage", "dh", "dh_python3") if not shutil.which(each)]:
         pytest.skip(f"no {', '.join(missing)}: as root, apt-get install debhelper dh-python")
