@@ -10,7 +10,8 @@ from jim.statusdb.store import Store
 from tests.unit.statusdb.grounds import add
 
 LATER = "2026-01-31T12:00:00.000Z"
-INSERT = "INSERT INTO attempt (grid, k, idx, n, attempt, started, verdict, updated) VALUES (1, ?, ?, ?, ?, ?, ?, ?)"
+COLUMNS = "grid, k, idx, n, attempt, started, verdict, updated, kind"
+INSERT = f"INSERT INTO attempt ({COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?, ?, 'exit')"
 
 
 @pytest.fixture
