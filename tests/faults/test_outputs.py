@@ -90,6 +90,7 @@ def changed_after_all(place):
     return hurt, keeper, lambda: output.write_bytes(before)
 
 
+@pytest.mark.torture  # on a busy machine the first keeper may have made the tar before it is killed
 def test_outputs_changed_after_they_were_verified_do_not_slip_in(place):
     hurt, keeper, restore = changed_after_all(place)
     restore()

@@ -14,7 +14,7 @@ FEWEST, LOOKED_AT = 5, 50  # first attempts that have to fail; those that are lo
 PAUSE_SECONDS = 600.0  # between two attempts that are tried again meanwhile
 TRIED_AT_MOST = 6  # of these: after an hour all go on
 
-# Of ends, those of payloads by themselves: what a wrapper, a node or a disk has spoilt says nothing of the next attempt.
+# Of ends, those of payloads by themselves: what a wrapper, a node or a disk has spoilt says nothing of the next one.
 FIRST = (
     "SELECT count(*), ifnull(sum(verdict NOT IN ('', 'completed') "
     "AND kind IN ('exit', 'killed', 'warned', 'input gone', 'lacking')), 0) "
