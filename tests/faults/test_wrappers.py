@@ -308,6 +308,7 @@ SPOIL = [
 ]
 
 
+@pytest.mark.torture  # its keeper stays for longer than a check may take
 @pytest.mark.parametrize(
     "told",
     [
