@@ -308,7 +308,6 @@ SPOIL = [
 ]
 
 
-@pytest.mark.torture  # its keeper stays for longer than a check may take
 @pytest.mark.parametrize(
     "told",
     [

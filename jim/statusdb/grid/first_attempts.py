@@ -14,10 +14,10 @@ FEWEST, LOOKED_AT = 5, 50  # first attempts that have to fail; those that are lo
 PAUSE_SECONDS = 600.0  # between two attempts that are tried again meanwhile
 TRIED_AT_MOST = 6  # of these: after an hour all go on
 
-# Of ends, those of payloads by themselves: what a wrapper, a node or a disk has spoilt says nothing of the next one.
+# Of ends, those of payloads by themselves: what killed one says nothing of the next one.
 FIRST = (
     "SELECT count(*), ifnull(sum(verdict NOT IN ('', 'completed') "
-    "AND kind IN ('exit', 'killed', 'warned', 'input gone', 'lacking')), 0) "
+    "AND kind IN ('exit', 'warned', 'input gone', 'lacking')), 0) "
     "FROM (SELECT a.verdict, a.kind FROM attempt a "
     "WHERE a.grid = ? AND a.attempt = 1 AND a.started <> '' AND a.verdict <> 'killed' AND NOT EXISTS "
     "(SELECT 1 FROM spared s WHERE s.grid = a.grid AND s.k = a.k AND s.idx = a.idx) ORDER BY k DESC, idx DESC LIMIT ?)"
