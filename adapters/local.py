@@ -34,7 +34,7 @@ class Local(Adapter):
     unclear = (r"cannot record: disk I/O error", r"done, but cannot answer")
     transient = (
         r"cannot record: (database is locked|database or disk is full|unable to open database)",
-        r"has no queue\.db, but is not empty",
+        r"has no queue\.db",
     )
     permanent = (r"localbatch: (argument|unrecognized|the following arguments)",)
     gone = (r"unknown job",)

@@ -23,6 +23,7 @@ LARGEST_ARRAY = 10_000
 LARGEST_NUMBER = 1_000_000_000
 LARGEST_LOG = 1_000_000
 LARGEST_AGE = 36_500
+MAKE_AREA = ("init", "submit", "ping")
 CANNOT_ANSWER, CANNOT_RECORD = 74, 75  # EX_IOERR, EX_TEMPFAIL of sysexits.h
 
 
@@ -53,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if asked.verb == "serve":
             return serve(directory, asked.lock)
-        with closing(connect(directory)) as db:
+        with closing(connect(directory, make=asked.verb in MAKE_AREA)) as db:
             reply = VERBS[asked.verb](Queue(db, Clock()), asked)
     except JimError as error:
         return _complain(f"localbatch: {error}", 1)
@@ -96,7 +97,9 @@ def _verb(words: Sequence[str]) -> Sequence[str]:
 def parser(*verbs: str) -> Parser:
     """Return a parser of these verbs, or of all: a parser of all takes a tenth of a verb's time."""
     whole = Parser(prog="localbatch", description="a tiny batch system for one machine")
-    whole.add_argument("--area", type=Path, required=True, help="directory of the queue; made when first used")
+    whole.add_argument(
+        "--area", type=Path, required=True, help=f"directory of the queue; {', '.join(MAKE_AREA)} make it"
+    )
     known = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb in verbs or MEANINGS:
         words = known.add_parser(verb, help=MEANINGS[verb], description=MEANINGS[verb])

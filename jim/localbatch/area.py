@@ -102,10 +102,13 @@ def _flock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def connect(directory: Path) -> sqlite3.Connection:
-    """Open the queue; make it if it is missing."""
+def connect(directory: Path, *, make: bool = True) -> sqlite3.Connection:
+    """Open the queue; make it if it is missing, or say that it is."""
     file = directory / QUEUE_FILE
     if not file.exists():
+        if not make:
+            # A lost queue must not look like an empty one. And a late verb must not make anew what is being put back.
+            raise BadSite(f"{directory} has no {QUEUE_FILE}: `init`, `submit` and `ping` make one")
         _make(directory)
     db = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     db.execute("PRAGMA synchronous = FULL")
@@ -121,8 +124,7 @@ def _make(directory: Path) -> None:
     """Make an empty queue in one step; if several processes do so, the first wins."""
     directory.mkdir(mode=0o700, exist_ok=True)  # without parents: a late verb must not make a removed directory again
     there = {entry.name for entry in directory.iterdir() if not entry.name.startswith(".")}
-    if there and QUEUE_FILE not in there:
-        # A lost queue must not look like an empty one, nor give out ids from 1 again.
+    if there and QUEUE_FILE not in there:  # nor must a lost queue give out ids from 1 again
         raise BadSite(f"{directory} has no {QUEUE_FILE}, but is not empty: restore it, or name an empty directory")
     fresh = directory / f".{QUEUE_FILE}.{os.getpid()}"
     fresh.unlink(missing_ok=True)

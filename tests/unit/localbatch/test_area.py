@@ -21,8 +21,17 @@ from tests.unit.localbatch.place import CHECKOUT, PYTHON, WAIT_FOR_GO, living, u
 
 def test_a_lost_queue_does_not_look_empty(tmp_path, capsys):
     (tmp_path / area.LOCK_FILE).touch()
-    assert command_line.main(["--area", str(tmp_path), "list"]) == 1
+    assert command_line.main(["--area", str(tmp_path), "submit", "--name=a", "/bin/true"]) == 1
     assert "has no queue.db, but is not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("list",), ("find", "a"), ("history", "1"), ("cancel", "1"), ("ledger",)])
+def test_what_asks_for_known_jobs_makes_no_area(tmp_path, capsys, words):
+    """Neither where one was removed, nor, as a late verb, where one is about to be put back."""
+    directory = tmp_path / "area"
+    assert command_line.main(["--area", str(directory), *words]) == 1
+    assert capsys.readouterr().err == f"localbatch: {directory} has no queue.db: `init`, `submit` and `ping` make one\n"
+    assert not directory.exists()
 
 
 def test_a_queue_of_another_format_is_left_alone(place, capsys):

@@ -68,8 +68,8 @@ def test_a_locked_or_full_queue_is_said_as_such(place, monkeypatch, capsys):
     assert capsys.readouterr().err == "localbatch: cannot record: database is locked\n"
     connect = area.connect
 
-    def full(directory):
-        db = connect(directory)
+    def full(directory, **how):
+        db = connect(directory, **how)
         db.execute("PRAGMA max_page_count = 12")
         return db
 
