@@ -175,8 +175,8 @@ def _log(arguments: argparse.Namespace) -> int:
 
 
 def _row(line: LogLine) -> tuple[str, ...]:
-    told = plain(line.of), plain(line.what), with_local_times(plain(line.reason))
-    return local_time(line.at), line.level.name.lower(), *told
+    texts = plain(line.of), plain(line.what), with_local_times(plain(line.reason))
+    return local_time(line.at), line.level.name.lower(), *texts
 
 
 VERBS = {"watch": _watch, "log": _log, "graph": _graph}

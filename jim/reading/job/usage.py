@@ -74,8 +74,8 @@ def _resources(text: str) -> Mapping[str, Any]:
 
 def usage(attempts: Sequence[Measured]) -> list[Usage]:
     """Return what attempts have used of what was asked for, as far as it was measured."""
-    found = (_cpu(attempts), _memory([each for each in attempts if each.peak_mb is not None]), _time(attempts))
-    return [each for each in found if each]
+    kinds = (_cpu(attempts), _memory([each for each in attempts if each.peak_mb is not None]), _time(attempts))
+    return [each for each in kinds if each]
 
 
 def _cpu(attempts: Sequence[Measured]) -> Usage | None:

@@ -64,8 +64,10 @@ def in_trouble(view: View, since: str, aside: Mapping[str, str] = NOTHING) -> li
     """
     unfinished = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN, failed=True, folded=True), IN_TROUBLE)
     ended = GridJobsAsked(outcomes=("failed",), changed=True, folded=True)
-    found = [job for job in view.store.seen.grid_jobs_page(ended, IN_TROUBLE + len(aside)) if job.updated >= since]
-    return [*unfinished, *(job for job in found if aside.get(str(job.id)) != job.updated)][:IN_TROUBLE]
+    ended_lately = [
+        job for job in view.store.seen.grid_jobs_page(ended, IN_TROUBLE + len(aside)) if job.updated >= since
+    ]
+    return [*unfinished, *(job for job in ended_lately if aside.get(str(job.id)) != job.updated)][:IN_TROUBLE]
 
 
 class WhatWaits(NamedTuple):
@@ -80,11 +82,11 @@ def what_waits(view: View) -> list[WhatWaits]:
     jobs = view.store.seen.grid_jobs_page(GridJobsAsked(steps=OPEN), 10_000)
     tallies = view.store.seen.tallies([job.id for job in jobs])
     jobs.sort(key=lambda job: -tallies.get(job.id, {}).get(State.WAITING, 0))
-    found: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
+    by_words: dict[tuple[str, str], list[tuple[Wait, int]]] = {}
     for job in jobs[:EXPLAINED]:
         for wait in under_way(view, job):
-            found.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
-    groups = [WhatWaits(those[0][0], [number for _, number in those]) for those in found.values()]
+            by_words.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
+    groups = [WhatWaits(waits[0][0], [number for _, number in waits]) for waits in by_words.values()]
     return sorted(groups, key=lambda group: -len(group.grid_jobs))
 
 

@@ -72,15 +72,15 @@ def seen_alone(view: View, task: Task) -> TaskSeen:
     return seen(view, [task])[0]
 
 
-def pieces_of(view: View, task: Task, found: Facts) -> int | None:
+def pieces_of(view: View, task: Task, counts: Facts) -> int | None:
     """Count the pieces that a task has, with those that are still to be planned; None: nobody knows yet."""
-    to_plan = None if found.open else unplanned(view, task, found.items)
-    return None if to_plan is None else planned(found.pieces) + to_plan
+    to_plan = None if counts.open else unplanned(view, task, counts.items)
+    return None if to_plan is None else planned(counts.pieces) + to_plan
 
 
 def _seen(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> TaskSeen:
-    found, spec = facts(view, task), task.spec
-    hindered = tuple(hindrances(view, task, found.items, found.pieces, disks))
+    counts, spec = facts(view, task), task.spec
+    hindered = tuple(hindrances(view, task, counts.items, counts.pieces, disks))
     why, hinders = task.reason, hindered[0].words if hindered else ""
     return TaskSeen(
         name=task.name,
@@ -89,14 +89,14 @@ def _seen(view: View, task: Task, eta: Eta | None, disks: Sequence[str]) -> Task
         outcome=task.outcome,
         reason=hinders or why if task.state is TaskState.RUNNING else why or hinders,
         hindrances=hindered,
-        open=found.open,
-        items=found.items,
-        pieces=found.pieces,
-        pieces_in_all=pieces_of(view, task, found),
+        open=counts.open,
+        items=counts.items,
+        pieces=counts.pieces,
+        pieces_in_all=pieces_of(view, task, counts),
         campaigns=spec.makes_events,
         outputs={each.name: outputs(view, task, each.name) for each in spec.outputs},
-        on_the_way=found.pieces.get(PieceState.SENT, 0),
-        queued=found.queued,
+        on_the_way=counts.pieces.get(PieceState.SENT, 0),
+        queued=counts.queued,
         throttle=task.throttle,
         eta=eta,
         priority=task.priority,
@@ -169,9 +169,9 @@ def items(view: View, task: Task, glob: str, state: str) -> Iterator[Item]:
     """Yield items by a pattern of their names, however many there are; or by names, which may have brackets."""
     for pattern in patterns(glob):
         after = 0
-        while is_pattern(pattern) and (found := view.store.pools.next_items(task.id, pattern, state, after, AT_ONCE)):
-            yield from found
-            after = found[-1].id
+        while is_pattern(pattern) and (items := view.store.pools.next_items(task.id, pattern, state, after, AT_ONCE)):
+            yield from items
+            after = items[-1].id
         one = None if after else view.store.pools.item_named(task.id, pattern)
         if one is not None and state in ("", one.state):
             yield one

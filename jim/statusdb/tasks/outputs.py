@@ -131,10 +131,10 @@ class Outputs(StorePart):
             numbers = range(len(known), len(known) + len(files) - len(promised))
             self._add_promises((task, p, stream, k, known[0].grp) for k in numbers)
             after = [each for each in self.of_piece(task, p) if each.stream == stream]
-            those = [each.id for each in after if each.state is OutputState.PROMISED]
+            awaited = [each.id for each in after if each.state is OutputState.PROMISED]
             sql = "UPDATE output SET name = ?, place = ?, sha256 = ?, bytes = ?, todo = ?, fix = ? WHERE id = ?"
-            self.db.executemany(sql, ((*file, todo, fix, each) for file, each in zip(files, those, strict=True)))
-            self._move_outputs(those, OutputState.VERIFIED)
+            self.db.executemany(sql, ((*file, todo, fix, each) for file, each in zip(files, awaited, strict=True)))
+            self._move_outputs(awaited, OutputState.VERIFIED)
 
     def change(self, number: int, **columns: Any) -> None:
         """Change facts of an output that are not its state."""
@@ -211,19 +211,19 @@ class Outputs(StorePart):
         before, state = OUTPUT_FOLLOWS[now]
         marks = ",".join("?" * len(before))
         sql = f"SELECT id FROM output WHERE {OF_PIECES} AND state IN ({marks})"
-        those = [number for (number,) in self.db.execute(sql, (task, ids(numbers), *before))]
-        if those:
+        moving = [number for (number,) in self.db.execute(sql, (task, ids(numbers), *before))]
+        if moving:
             done = f"UPDATE output SET todo = '' WHERE {OF_PIECES} AND todo NOT IN ('', 'withdraw')"
             self.db.execute(done, (task, ids(numbers)))
-            self._move_outputs(those, state)
+            self._move_outputs(moving, state)
 
     def _move_outputs(self, numbers: Sequence[int], now: OutputState) -> None:
         """Give outputs another state; counts follow."""
-        those = ids(numbers)
+        packed = ids(numbers)
         which = "id IN (SELECT value FROM json_each(?))"
         sql = f"SELECT task, stream, grp, state, count(*) FROM output WHERE {which} GROUP BY 1, 2, 3, 4"
-        for task, stream, grp, was, count in self.db.execute(sql, (those,)).fetchall():
+        for task, stream, grp, was, count in self.db.execute(sql, (packed,)).fetchall():
             self.tasks.moved(task, pool_of(stream), [(grp, was, count)], now)
         sql = f"UPDATE output SET state = ?, changed = ? WHERE {which}"
-        self.db.execute(sql, (now, self.clock.steady(), those))
+        self.db.execute(sql, (now, self.clock.steady(), packed))
         self.following.outputs_moved(numbers, now)

@@ -91,12 +91,12 @@ def items_like(store: Store, task: int, name: str) -> list[Item]:
 
 def in_words(store: Store, closure: Closure) -> str:
     """Count what was made of some pieces, by tasks."""
-    said = []
+    parts = []
     for number, group in groupby(sorted(closure.made, key=_task), key=_task):
         (task, pieces) = store.tasks.one(number), len(list(group))
-        said.append(f"{pieces:,} piece{'s' * (pieces != 1)} in {task.name if task else number}")
+        parts.append(f"{pieces:,} piece{'s' * (pieces != 1)} in {task.name if task else number}")
     files = len(closure.stored)
-    return ", ".join([*said, *([f"{files:,} file{'s' * (files != 1)} in the store"] if files else [])])
+    return ", ".join([*parts, *([f"{files:,} file{'s' * (files != 1)} in the store"] if files else [])])
 
 
 def _task(piece: PieceRow) -> int:
