@@ -19,7 +19,7 @@ from jim.tasks.throttle_row import ThrottleRow, read
 from tests.faults.real import LIMIT, until
 
 HOUR = 36.0
-AT_ONCE = 200
+AT_ONCE = 60
 TASK = """
 [[task]]
 name = "t"
@@ -98,7 +98,7 @@ RETRY = 'retry = [ { when = "exit 3", times = 30, delay = "PT1S" } ]'
 @pytest.mark.torture
 @pytest.mark.parametrize("retry", ["", RETRY])
 def test_a_storage_that_dies_costs_few_attempts_and_what_failed_meanwhile_is_tried_again(place, retry):
-    events = 1_000
+    events = 400
     throttled = Throttled(place, events, retry=retry)
     until(lambda: throttled.is_in(TaskState.RUNNING), "the keeper has taken it")
     until(
