@@ -174,6 +174,86 @@ def test_only_who_writes_into_the_directory_belongs_to_the_attempt(place: Site, 
     assert (person.wait(20) == 0) == (mode == "r")
 
 
+ONE_SIGN_EACH = """
+import os, shutil, signal, sys, time
+
+CLEAN = {{"PATH": os.defpath}}
+
+def leave(name, env, where="/", group="own", program="/bin/sleep"):
+    if os.fork():
+        return
+    group == "session" or group == "group" or os.setsid()
+    group != "session" or os.setpgid(0, 0)
+    if os.fork():
+        os._exit(0)
+    os.chdir(where)
+    with open({pids!r} + name, "w") as file:
+        file.write(str(os.getpid()))
+    kept = os.open({run!r} + "/open", os.O_WRONLY | os.O_CREAT) if name == "a file open for writing" else 0
+    kept and os.dup2(kept, 40)
+    os.set_inheritable(40, True) if kept else None
+    os.closerange(0, 40)
+    os.closerange(41, 99)
+    if name == "a parent":
+        if os.fork() == 0:
+            with open({pids!r} + "a child", "w") as file:
+                file.write(str(os.getpid()))
+            os.setsid()
+            os.execve(program, ["sleep", "97"], CLEAN)
+        os.environ.update(env)
+        os.execve("/bin/sh", ["sh", "-c", "sleep 97; :"], env)
+    os.execve(program, ["sleep", "97"], env)
+
+marks = {{each: os.environ[each] for each in ("JIM_MARK", "JIM_RECOVERY")}}
+shutil.copy("/bin/sleep", {run!r} + "/program")
+leave("the environment", marks)
+leave("a parent", marks)
+leave("the directory", CLEAN, where={run!r})
+leave("a program there", CLEAN, program={run!r} + "/program")
+leave("a file open for writing", CLEAN)
+leave("the session", CLEAN, group="session")
+leave("the group", CLEAN, group="group")
+while len(os.listdir({pids!r})) < 8:
+    time.sleep(0.01)
+time.sleep(0.1)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("quick", ["mawk", "none"])
+def test_each_sign_alone_tells_that_a_process_belongs_to_the_attempt(place: Site, tmp_path: Path, quick: str) -> None:
+    """Nothing but that sign: orphans all, but for one of which only its parent has one."""
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    if quick == "none":
+        for name in ("mawk", "awk"):
+            place.fake(name, "exit 2")
+    script = tmp_path / "leaves.py"
+    script.write_text(ONE_SIGN_EACH.format(pids=f"{pids}/", run=str(place.here / "run.1")))
+    older = subprocess.Popen(["/bin/sleep", "99"], cwd="/", start_new_session=True)
+    place.jobs(sys.executable, "-S", str(script))
+    assert place.start().wait(30) == 1, place.file("log.1")
+    signs = {each.name: int(each.read_text()) for each in pids.iterdir()}
+    assert len(signs) == 8, "the payload has left all of them"
+    assert {name for name, pid in signs.items() if psutil.pid_exists(pid) and not is_zombie(pid)} == set()
+    assert older.poll() is None
+    older.kill()
+    older.wait()
+
+
+def test_an_older_process_is_never_the_attempt_s(place: Site) -> None:
+    """Such as the shell of a person who looks into the directory."""
+    (place.here / "run.1").mkdir()
+    person = subprocess.Popen(["/bin/sleep", "99"], cwd=place.here / "run.1", env={}, start_new_session=True)
+    began = float(Path(f"/proc/{person.pid}/stat").read_text().split()[21]) / os.sysconf("SC_CLK_TCK")
+    until(lambda: float(Path("/proc/uptime").read_text().split()[0]) > began + 0.02)  # births are told in ticks
+    place.jobs(*sh("exit 3"))
+    assert place.start().wait(30) == 1
+    assert person.poll() is None
+    person.kill()
+    person.wait()
+
+
 def test_what_a_good_short_payload_leaves_is_left_to_the_batch_system(place: Site) -> None:
     place.jobs(*sh(f"{LEAVES}: >up"))
     assert place.start().wait(20) == 0
@@ -272,11 +352,17 @@ def test_a_toucher_knows_what_the_one_before_saw(place: Site) -> None:
 
 @pytest.mark.parametrize(("told", "lives"), [("{b}\nend", False), ("{b}", True), ("{b}0\nend", True), ("end", True)])
 def test_only_a_whole_list_of_what_was_seen_counts_and_births_in_it(place: Site, told: str, lives: bool) -> None:
+    copies = (
+        "until mv ../written ../list; do sleep 0.05; done; for c in ../c.*; do cp ../list ../known.1.${c#../c.}; done"
+    )
+    place.jobs(*sh(f": >up; {copies}; exit 3"))
+    process = place.start()
+    until((place.here / "run.1" / "up").exists)
     stranger = subprocess.Popen(["/bin/sleep", "99"], cwd="/", env={}, start_new_session=True)
     birth = Path(f"/proc/{stranger.pid}/stat").read_text().split()[21]
-    (place.here / "list").write_text(told.format(b=f"{stranger.pid} {birth}") + "\n")
-    place.jobs(*sh("for c in ../c.*; do cp ../list ../known.1.${c#../c.}; done; exit 3"))
-    assert place.start().wait(20) == 1
+    (place.here / "draft").write_text(told.format(b=f"{stranger.pid} {birth}") + "\n")
+    (place.here / "draft").rename(place.here / "written")
+    assert process.wait(20) == 1
     assert (stranger.poll() is None) == lives
     stranger.kill()
     stranger.wait()
