@@ -1,5 +1,9 @@
 """The wrapper under every shell: how many processes it starts, and what those do that become another one."""
 
+import resource
+import statistics
+import subprocess
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -73,3 +77,31 @@ def test_a_payload_that_leaves_only_advice_has_it_told(site: Site) -> None:
     site.jobs(*sh('echo hold a >"$JIM_RECOVERY"'))
     assert site.run() == 0
     assert site.record()["recovery"] == "hold a"
+
+
+OTHERS = 400  # processes of the node that are none of the attempt's
+DEAREST = 0.06  # seconds of a processor; each of the others read by a shell took 0.25
+
+
+def test_the_end_of_an_attempt_costs_little_on_a_full_node(slow_site: Site) -> None:
+    """What is left of a payload that fails, or was watched, is looked for among all processes."""
+    number = count(1)
+
+    def failing() -> float:
+        index = next(number)
+        slow_site.jobs(*sh("exit 3"), index=index)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert slow_site.run(index) == 1
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    alone = statistics.median(failing() for _ in range(5))
+    others = [subprocess.Popen(["/bin/sleep", "99"], cwd="/", start_new_session=True) for _ in range(OTHERS)]
+    try:
+        crowded = statistics.median(failing() for _ in range(5))
+    finally:
+        for each in others:
+            each.kill()
+        for each in others:
+            each.wait()
+    assert crowded - alone < DEAREST
