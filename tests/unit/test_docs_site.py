@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import lxml.html
 import pytest
 
 from jim.cli import EXIT_CODES, VERBS
@@ -102,6 +103,20 @@ def test_a_page_is_found_by_its_words(site):
     index = (site / "searchindex.js").read_text()
     assert '"reference/settings/batch.wall_seconds"' in index
     assert '"docs/tuning"' in index
+
+
+@pytest.mark.parametrize("name", ["README", *(f"docs/{each.stem}" for each in sorted((HOME / "docs").glob("*.md")))])
+def test_what_is_pasted_from_the_site_is_what_the_document_says(site, name):
+    """No quote is made curly, no dash long, and nothing is lost."""
+    pasted = {
+        line.strip()
+        for block in lxml.html.parse(site / f"{name}.html").iterfind(".//pre")
+        for line in block.text_content().splitlines()
+    }
+    code = re.findall(
+        r"^(?: {4}| {7})(?=[a-z])(.*)$", re.sub(r"```.*?```", "", (HOME / f"{name}.md").read_text(), flags=re.S), re.M
+    )
+    assert [each for each in code if each.strip() not in pasted] == []
 
 
 @pytest.mark.torture
