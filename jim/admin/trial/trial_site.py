@@ -210,15 +210,17 @@ class TrialSite:
         return True
 
     def _waiting(self, seconds: float) -> str:
-        """Return what is waited for: the batch system's answer, or local jobs by their states."""
+        """Return what is waited for: the batch system's answer, or local jobs by their states, and why it says so."""
         if self.silent:
             trouble = next((each.words for each in self._troubles() if each.words), "none yet")
             return f"for an answer of the batch system, for {seconds:.0f} s now: {trouble}"
-        counts = Counter[State]()
+        counts, words = Counter[State](), dict[str, None]()
         for job in self._unfinished():
             counts.update({state: count for state, count in self.store.counts(job.id).items() if not state.final})
+            words |= dict.fromkeys(each.words for each in self.store.queue_words.of(job.id))
         left = ", ".join(f"{count:,} {state.value}" for state, count in counts.items())
-        return f"for local jobs ({left or 'all have ended'}), for {seconds:.0f} s now"
+        why = f"; the batch system says: {', '.join(words)}" if words else ""
+        return f"for local jobs ({left or 'all have ended'}), for {seconds:.0f} s now{why}"
 
     def _round(self) -> None:
         with foreign(self.fault):
