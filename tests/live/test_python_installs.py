@@ -67,7 +67,7 @@ def test_a_keeper_survives_that_pip_replaces_it_under_forty_running_jobs(account
     (home / "forty.toml").write_text(f'job_type = "parametric"\nexecutable = "/bin/sh"\nargument_sets = {sets}\n')
     said("chown", "-R", ACCOUNT, home / ".local", home / "forty.toml")
     assert said(*become, "cd; jim-submit forty.toml").startswith("GRAM_SCRIPT_JOB_ID:1\n")
-    until(lambda: "40 running" in said(*become, "jim status 1 || :"), "all run")
+    until(lambda: "running: 40 of 40" in said(*become, "jim status 1 || :"), "all run")
     assert len(processes("run_grid_job keeper")) == 1
     upgrade = subprocess.Popen([*become, f"cd; {pip} --force-reinstall --no-deps ./source"], cwd="/")
     killed = 0
