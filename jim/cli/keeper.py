@@ -28,7 +28,7 @@ from jim.site import file as site_file
 from jim.site.accounts import for_each, run_as
 from jim.site.file import Site, make_state
 from jim.site.lock import holder, runs
-from jim.site.whose import require_own
+from jim.site.whose import refuse_root, require_own
 from jim.statusdb.task_rows import LIVE_TASKS, Task
 
 END_SECONDS = 30
@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _end_all(site) if root_sees_all and arguments.all else _end_own(site)
     if arguments.all:
         return _for_all(_start_own, "--all") if root_sees_all else _start_own()
+    refuse_root(managed=site.managed)
     make_state(site)
     return run_keeper(site.state, rounds, foreground=True)
 

@@ -25,6 +25,7 @@ from jim.site import file as site_file
 from jim.site.file import Site
 from jim.site.libraries import how_to_install
 from jim.site.lock import runs
+from jim.site.whose import refuse_root
 from jim.workdir.credentials import shown_time
 
 MOST_LISTED = 1_000  # of what is laid aside
@@ -128,8 +129,10 @@ def _log(*, whole: bool) -> None:
 def _on_loopback(serve: Callable[..., Any], port: int, *, whole: bool) -> int:
     """Serve one person until Ctrl-C."""
     site = site_file.load()
+    accounts = _accounts(site) if whole else None
+    refuse_root(managed=site.managed)
     try:
-        serving = serve(site, port, run_grid_job.wake, _accounts(site) if whole else None)
+        serving = serve(site, port, run_grid_job.wake, accounts)
     except OSError as error:
         if error.filename is not None:  # a port has no name
             raise BadSite(f"cannot use the state directory: {error}; {site_file.remedy(site)}") from error
@@ -201,6 +204,7 @@ def _token(arguments: argparse.Namespace) -> int:
     from jim.pages.tokens import Tokens
 
     site = site_file.load()
+    refuse_root(managed=site.managed)
     tokens = Tokens(site.state)
     if arguments.revoke:
         tokens.revoke(arguments.revoke)
@@ -209,6 +213,7 @@ def _token(arguments: argparse.Namespace) -> int:
     elif arguments.list:
         table(("NAME", "ROLE", "UNTIL"), ((each.name, each.role, _until(each.until)) for each in tokens.listed()))
     else:
+        site_file.make_state(site)
         token, secret = tokens.made(arguments.role, arguments.days)
         say(MADE.format(secret=secret, name=token.name, role=token.role, until=_until(token.until)))
         acted(site, "pages token", f"{token.name}, role {token.role}, until {shown_time(token.until)}")

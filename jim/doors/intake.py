@@ -162,6 +162,8 @@ def _require_program(handler: Handler, checked: dict[str, Any], site: Site) -> N
 
 def _refuse_of_tasks(attributes: dict[str, Any]) -> None:
     """Refuse what only the keeper hands in, for a task."""
+    if isinstance(attributes.get("task"), list):
+        raise BadRequest("this is a task file: `jim task create FILE` takes it", "task")
     for name in ("pieces", "task"):
         if name in attributes:
             raise BadRequest(f"only a task hands in {'pieces' if name == 'pieces' else 'this'}", name)

@@ -10,6 +10,7 @@ from jim.clock import Clock
 from jim.errors import JimError
 from jim.model import Step
 from jim.reading.quantities import how_many
+from jim.site import whose
 from jim.site.file import STATE_VARIABLE, Site, own_state, remedy
 from jim.statusdb import file_of, open_store
 
@@ -50,7 +51,9 @@ def hint(site: Site) -> str:
 
 def first_step(site: Site, usual: str) -> str:
     """Return what an account does that has nothing yet: what is usual, or what makes a state directory possible."""
-    return remedy(site) if site.managed and not site.state.is_dir() else usual
+    if not site.managed or site.state.is_dir():
+        return usual
+    return f"run this command as {whose.AN_ACCOUNT}" if os.geteuid() == 0 else remedy(site)
 
 
 def _unfinished(own: Path) -> int:

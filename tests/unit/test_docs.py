@@ -179,6 +179,7 @@ def calls(page: str) -> Iterator[tuple[tuple[str, ...], list[str]]]:
 def test_verbs_and_options_exist(page: str) -> None:
     for verb, rest in calls(page):
         assert verb[0] in (*cli.VERBS, "help"), f"{page}: jim {verb[0]}"
+        assert verb[0] == "help" or "--help" in options_of(verb), f"{page}: jim {' '.join(verb)}"
         told = {word.partition("=")[0] for word in rest if word.startswith("-")}
         assert told <= options_of(verb), f"{page}: jim {' '.join(verb)}"
 

@@ -42,7 +42,7 @@ def add_verbs(verbs: Any) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     site, file = site_file.load(), Path(arguments.file)
     name = arguments.file
-    if "/" in name and not file.exists():
+    if {"/", "."} & set(name) and not file.exists():
         raise BadRequest(f"cannot read the task file: {file}: no such file")
     if file.exists():
         specs = task_file.read(file.absolute(), site, known=creating.known(site.state))

@@ -107,7 +107,8 @@ def _tables(file: Path, text: str, tables: Mapping[str, Any]) -> list[tuple[int,
             fills = f"this is a model; 'jim task create --model {file.stem} hole=value' fills its holes"
             raise BadRequest(f"{file}: {at}{name}: {fills}")
         if name != "task":
-            raise BadRequest(f"{file}: {at}{name}: unknown; a task file has tables [[task]] alone")
+            unknown = "this is for a request, which `jim submit` takes" if name == "job_type" else "unknown"
+            raise BadRequest(f"{file}: {at}{name}: {unknown}; a task file has tables [[task]] alone")
     found = tables.get("task")
     if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
         there = "task is no list of tables; each begins with" if found else "there is no table"

@@ -52,7 +52,17 @@ def test_no_grid_job_runs_as_root(tmp_path, jim_site, monkeypatch):
     assert not (tmp_path / "var").exists()
 
 
-@pytest.mark.parametrize("words", [("submit", "hello.toml"), ("task", "create", "hello.toml"), ("site", "test")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit", "hello.toml"),
+        ("task", "create", "hello.toml"),
+        ("site", "test"),
+        ("keeper",),
+        ("pages",),
+        ("pages", "token"),
+    ],
+)
 def test_root_hands_in_nothing_on_a_site_of_several_accounts(tmp_path, jim_site, managed, monkeypatch, capsys, words):
     """Root may write beside the accounts: its first grid job made it one of them, and ran with all of its rights."""
     jim_site("init")
@@ -63,6 +73,17 @@ def test_root_hands_in_nothing_on_a_site_of_several_accounts(tmp_path, jim_site,
     told = "".join(capsys.readouterr())
     assert "this is root, as whom no grid job may run: run this command as an account of the site, for" in told
     assert not load().state.exists()
+
+
+def test_root_is_not_told_to_become_an_account(managed, jim_site, monkeypatch, capsys):
+    """`jim site init --account root` is refused, so nothing may advise it."""
+    jim_site("init")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    for words in (("task", "status"), ("task", "graph")):
+        assert cli.main([*words]) == 0
+    told = capsys.readouterr().out
+    assert told.count("; run this command as an account of the site, for example by `sudo -u ACCOUNT jim …`\n") == 2
+    assert "init --account root" not in told
 
 
 def test_a_check_by_root_says_that_it_is_not_about_the_accounts(jim_site, managed, monkeypatch, capsys):

@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from jim import cli
 from jim.model import Step
 
 
@@ -42,6 +43,14 @@ def test_a_state_directory_that_cannot_be_used_is_not_taken_for_a_port(home, mon
         f"jim: cannot use the state directory: [Errno 13] Permission denied: '{home.site.state}'; set "
     )
     assert "port" not in err
+
+
+def test_a_token_may_be_the_first_thing_that_somebody_makes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JIM_STATE", str(tmp_path / "new"))
+    assert cli.main(["pages", "token"]) == 0
+    assert "with the role see, good until " in capsys.readouterr().out
+    assert cli.main(["pages", "token", "--list"]) == 0
+    assert capsys.readouterr().out.count("\n") == 2
 
 
 def test_what_has_failed_is_laid_aside_and_brought_back(home):

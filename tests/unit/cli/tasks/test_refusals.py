@@ -256,6 +256,8 @@ def test_what_a_verb_cannot_do_is_told_and_changes_nothing(ground, jim, write, r
     [
         ('key = "task:x:1"', "key: 'task:' is for tasks"),
         ("pieces = []", "pieces: only a task hands in pieces"),
+        ('task = "gen"', "task: only a task hands in this"),
+        ('[[task]]\nname = "gen"', "task: this is a task file: `jim task create FILE` takes it"),
     ],
 )
 def test_a_door_takes_nothing_that_is_for_tasks(ground, capsys, monkeypatch, attribute, words):

@@ -255,6 +255,8 @@ def test_what_is_on_the_way_can_be_paused_slowed_down_and_cancelled(ground, jim)
     ("words", "code", "told"),
     [
         (("status", "no"), 4, "jim: there is no task 'no' in "),
+        (("check", "no"), 4, "jim: there is no task 'no' in "),
+        (("check", "no.toml"), 2, "jim: cannot read the task file: no.toml: no such file"),
         (("show", "mc/99"), 4, "jim: there is no piece mc/99: mc has 0\n"),
         (
             ("throttle", "mc", "speed=3"),

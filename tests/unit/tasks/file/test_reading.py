@@ -296,6 +296,14 @@ WRONG = {
         2,
         "model: this is a model; 'jim task create --model x hole=value' fills its holes",
     ),
+    "of a request": (
+        GOOD,
+        "[[task]]",
+        "job_type = 'executable'\n[[task]]",
+        1,
+        1,
+        "job_type: this is for a request, which `jim submit` takes; a task file has tables [[task]] alone",
+    ),
     "other table": (
         GOOD,
         "[[task]]",
