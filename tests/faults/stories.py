@@ -1,0 +1,290 @@
+"""Stories of tasks: people's commands, real keepers that are killed, and payloads that keep a diary.
+
+Payloads write each event that they work on, with the name of their attempt: so a line of a merged file tells which
+attempts made it, one of each task. The diary and the files in the stores are the judges; JIM is asked only how far it
+is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shlex
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jim.doors import inbox
+from jim.site.lock import holder
+from tests.faults.real import LIMIT, Place, until
+
+NAMES = ("gen", "reco", "merge")
+# Arguments: the task, the piece, and first and last event or the files.
+PAYLOAD = r"""#!/bin/bash
+task=$1 piece=$2 attempt=$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT
+if [ "$4" ]; then
+    lines=$(seq "$3" "$4")
+else
+    IFS=, read -r -a files <<<"$3"
+    lines=$(cat "${files[@]}") || { echo "unread $task $piece $attempt" >>PLACE/diary; exit 9; }
+fi
+events=$(cut -d' ' -f1 <<<"$lines" | paste -sd,)
+echo "begin $task $piece $attempt $JIM_SEED $events" >>PLACE/diary
+for event in ${events//,/ }; do
+    exec {lock}>>PLACE/alive/$task.$event
+    flock -n $lock || echo "overlap $task $piece $attempt $JIM_SEED $event" >>PLACE/diary
+done
+sleep "$(cat PLACE/nap.$task.$piece 2>/dev/null || cat PLACE/nap)"
+[ ! -e PLACE/bad.$task.$piece ] || { echo "fail $task $piece $attempt $JIM_SEED $events" >>PLACE/diary; exit 3; }
+word=$(cat PLACE/word.$task.$piece 2>/dev/null || echo right)
+sed "s/\$/ $task:$attempt:$word/" <<<"$lines" >$task.dat
+echo "end $task $piece $attempt $JIM_SEED $events" >>PLACE/diary
+"""
+TASK = """
+[[task]]
+name = "{name}"
+[task.request]
+job_type = "executable"
+executable = "{program}"
+arguments = ["{name}", "$Piece", {given}]
+outputs = ["{name}.dat"]
+{request}
+[[task.source]]
+{source}
+[task.release]
+every_seconds = 0
+{release}
+{more}
+[[task.output]]
+name = "{name}"
+files = "{name}.dat"
+{store}
+"""
+
+
+class Run(NamedTuple):
+    """What a payload wrote when it began or ended."""
+
+    word: str
+    task: str
+    piece: str
+    attempt: str
+    seed: str
+    events: tuple[int, ...]
+
+
+class Story:
+    """A place with tasks, whose keepers are killed at moments that a seed chooses."""
+
+    def __init__(self, place: Callable[..., Place], shim: Path | None = None, **settings: Any) -> None:
+        self.seed = int(os.environ.get("JIM_SEED") or time.time_ns() % 1_000_000)
+        print(f"JIM_SEED={self.seed}")
+        self.random, self.shim, self.kills = random.Random(self.seed), shim, 0
+        self.at = place("s", **{"slots": 4, "idle_seconds": 1.0, **settings})
+        self.here, self.keeper = self.at.place, None
+        (self.here / "alive").mkdir()
+        (self.here / "diary").touch()
+        self.say("nap", "0.1")
+        self.program = self.here / "story.sh"
+        self.program.write_text(PAYLOAD.replace("PLACE", shlex.quote(str(self.here))))
+        self.program.chmod(0o755)
+        self.stores = {name: self.here / f"store-{name}" for name in NAMES}
+        for each in self.stores.values():
+            each.mkdir()
+
+    def say(self, name: str, text: str) -> None:
+        """Tell payloads something, such as how long to sleep, or the word that they write."""
+        (self.here / name).write_text(f"{text}\n")
+
+    # What people do
+
+    def jim(self, *words: str, code: int = 0) -> str:
+        """Say a command at the people's door; return what it prints."""
+        came = self.at.door(*words)
+        assert came.returncode == code, (words, came.returncode, came.stdout, came.stderr)
+        return came.stdout + came.stderr
+
+    def task(self, name: str, source: str, *, given: str = '"$InputFiles"', store: bool = True, **more: str) -> str:
+        """Write a task; `more` are further words for its tables."""
+        fields = {"request": "", "release": "", "more": "", **more}
+        kept = f'store = "{self.stores[name]}"' if store else ""
+        return TASK.format(name=name, program=self.program, source=source, given=given, store=kept, **fields)
+
+    def chain(self, events: int = 8, stored: Iterable[str] = NAMES, files: int = 2, more: str = "") -> None:
+        """Create and start three tasks that feed one another; gen's pieces have two events."""
+        first = f"events = {events}\nevents_per_piece = 2\n{more}"
+        text = self.task("gen", first, given='"$FirstEvent", "$LastEvent"', store="gen" in stored)
+        split = '[task.split]\nsplitter = "{}"\nparameters = {{ files_per_job = {} }}\nwhen = "{}"'
+        next_ones = (("gen", "reco", "FileBased", files, "full"), ("reco", "merge", "MinFileBased", 1_000, "closed"))
+        for before, name, *words in next_ones:
+            source = f'task = "{before}"\noutput = "{before}"\npromises = true'
+            text += self.task(name, source, store=name in stored, more=split.format(*words))
+        self.start(text, NAMES)
+
+    def start(self, text: str, names: Iterable[str]) -> None:
+        file = self.here / "task.toml"
+        file.write_text(text)
+        self.wake()
+        until(lambda: holder(self.at.state), "the keeper is there")  # `create` waits for it
+        self.jim("task", "create", str(file))
+        self.work(lambda: set(names) <= set(self.states()), "the tasks are there")
+        self.jim("task", "start", *names, "--untested")
+
+    # How keepers live
+
+    def wake(self, more: dict[str, str] | None = None) -> None:
+        """Start a keeper unless there is one."""
+        if self.keeper is None or self.keeper.poll() is not None:
+            self.keeper = self.at.start_keeper(more)
+
+    def kill(self) -> None:
+        """Kill the keeper if it lives."""
+        if self.keeper and self.keeper.poll() is None:
+            self.keeper.kill()
+            self.keeper.communicate(timeout=LIMIT)
+            self.kills += 1
+
+    def end(self) -> None:
+        """End the keeper, which has nothing to do."""
+        before = self.kills
+        self.kill()
+        self.kills = before
+
+    def work(self, true: Callable[[], object], what: str, kills: int = 0, limit: float = LIMIT) -> None:
+        """Let keepers work until something is true; the first ones are killed after a while."""
+        end = time.monotonic() + limit
+        while not true():
+            assert time.monotonic() < end, f"not within {limit} s: {what}\n{self.told()}"
+            self.wake()
+            if kills:
+                kills -= 1
+                time.sleep(self.random.uniform(0.3, 2.5))
+                self.kill()
+            else:
+                time.sleep(0.1)
+
+    def ask(self, *words: str, kills: int = 0, calls: int = 120) -> str:
+        """Say a command while there is no keeper; the next ones are killed at one of their first writing calls."""
+        self.end()
+        said = self.jim(*words)
+        self.die(kills, calls)
+        return said
+
+    def die(self, times: int, calls: int = 120) -> None:
+        """Let keepers begin one after the other, each killed at one of its first writing calls."""
+        for _ in range(times):
+            self.end()
+            at = self.random.randint(1, calls)
+            self.wake({"LD_PRELOAD": str(self.shim), "SHIM_AT": str(at)})
+            with suppress(subprocess.TimeoutExpired):
+                self.keeper.wait(5.0)
+            self.kills += self.keeper.returncode == -9
+
+    def states(self) -> dict[str, str]:
+        """Return the states of the tasks, by their names."""
+        try:
+            with self.at.store() as store:
+                return {each.name: each.state.value for each in store.tasks.all()}
+        except Exception:  # no store yet
+            return {}
+
+    def rests(self) -> bool:
+        """Tell whether all tasks have finished, and all wishes are taken."""
+        states = self.states()
+        waits = any(each.startswith("wish-") for each in inbox.names(self.at.state))
+        return bool(states) and not waits and set(states.values()) == {"finished"}
+
+    def finish(self, kills: int = 0) -> None:
+        """Let keepers work until nothing is left to do."""
+        self.work(self.rests, "all tasks are finished", kills)
+        with self.at.store() as store:
+            assert not any(store.tasks.wrong().values()), store.tasks.wrong()
+
+    def told(self) -> str:
+        """Return the journals of all tasks, for who reads that a story failed."""
+        with self.at.store() as store:
+            lines = [
+                f"{task.name} {line.what}: {line.reason}"
+                for task in store.tasks.all()
+                for line in store.tasks.journal(task.id)
+            ]
+        return "\n".join([f"JIM_SEED={self.seed}", *lines, *(self.here / "diary").read_text().splitlines()])
+
+    # The judges
+
+    def runs(self, word: str = "begin", task: str = "") -> list[Run]:
+        """Return what payloads have written, in that order."""
+        lines = (line.split() for line in (self.here / "diary").read_text().splitlines())
+        found = (Run(*line[:5], tuple(map(int, line[5].split(",")))) for line in lines if line[0] == word)
+        return [each for each in found if task in ("", each.task)]
+
+    def times(self, task: str) -> Counter[int]:
+        """Count how often the payloads of a task have begun with each event."""
+        return Counter(event for run in self.runs(task=task) for event in run.events)
+
+    def files(self, name: str) -> dict[str, str]:
+        return {each.name: each.read_text() for each in sorted(self.stores[name].iterdir())}
+
+    def snapshot(self) -> dict[str, dict[str, str]]:
+        return {name: self.files(name) for name in self.stores}
+
+    def lines(self, name: str = "merge") -> dict[int, dict[str, str]]:
+        """Return by which attempt of each task each event of the stored files was made; each is there once."""
+        found = [
+            line.split()
+            for each, text in self.files(name).items()
+            if ".withdrawn." not in each
+            for line in text.splitlines()
+        ]
+        assert max(Counter(line[0] for line in found).values(), default=1) == 1, found
+        return {int(line[0]): dict(stamp.split(":", 1) for stamp in line[1:]) for line in found}
+
+    def lasts(self, task: str) -> dict[int, str]:
+        """Return the last attempt of each event, which has ended well."""
+        ended = {each.attempt for each in self.runs("end", task)}
+        last = {event: run.attempt for run in self.runs(task=task) for event in run.events}
+        assert set(last.values()) <= ended, self.told()
+        return last
+
+    def hold(self, events: int, *, stale: bool = False, of: Iterable[str] = NAMES) -> None:
+        """Hold the merged files and the diary against the promise."""
+        self.calm()
+        lines = self.lines()
+        assert sorted(lines) == list(range(1, events + 1)), self.told()
+        for task in () if stale else of:
+            made = {event: stamps[task].rpartition(":")[0] for event, stamps in lines.items()}
+            assert made == self.lasts(task), (task, self.told())
+        assert stale or not any("wrong" in stamp for each in lines.values() for stamp in each.values()), self.told()
+
+    def calm(self) -> None:
+        """Nothing ran twice at once, no attempt twice, no seed twice; nothing is left half done in the stores."""
+        assert not self.runs("overlap"), self.told()
+        begun = self.runs()
+        for each in ("attempt", "seed"):
+            assert max(Counter(getattr(run, each) for run in begun).values()) == 1, (each, self.told())
+        assert not [name for files in self.snapshot().values() for name in files if name.startswith(".")]
+        until(lambda: not self.at.of_tasks(), "no process is left")
+
+    def moved(self, before: dict[str, dict[str, str]]) -> dict[str, list[str]]:
+        """Return which files of the stores were moved aside since; all old bytes are there, under one of two names."""
+        moved: dict[str, list[str]] = {}
+        for store, files in before.items():
+            now, old = self.files(store), {name: text for name, text in files.items() if ".withdrawn." not in name}
+            for name, text in files.items():
+                if ".withdrawn." in name:
+                    assert now[name] == text, name
+            for name, text in old.items():
+                aside = [each for each in now if each.startswith(f"{name}.withdrawn.") and each not in files]
+                assert len(aside) <= 1, aside
+                assert now[aside[0] if aside else name] == text, (name, aside, self.told())
+                moved.setdefault(store, []).extend([name] if aside else [])
+        return moved
+
+    def notes(self, name: str) -> dict[str, str]:
+        """Return what the lists of people say of the items of a task, as JSON."""
+        return {each["name"]: each.get("note") or "" for each in json.loads(self.jim("task", "items", name, "--json"))}
