@@ -11,7 +11,7 @@ import json
 import os
 import random
 import shlex
-import subprocess
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -115,7 +115,9 @@ class Story:
         kept = f'store = "{self.stores[name]}"' if store else ""
         return TASK.format(name=name, program=self.program, source=source, given=given, store=kept, **fields)
 
-    def chain(self, events: int = 8, stored: Iterable[str] = NAMES, files: int = 2, more: str = "") -> None:
+    def chain(
+        self, events: int = 8, stored: Iterable[str] = NAMES, files: int = 2, more: str = "", held: Iterable[str] = ()
+    ) -> None:
         """Create and start three tasks that feed one another; gen's pieces have two events."""
         first = f"events = {events}\nevents_per_piece = 2\n{more}"
         text = self.task("gen", first, given='"$FirstEvent", "$LastEvent"', store="gen" in stored)
@@ -123,7 +125,8 @@ class Story:
         next_ones = (("gen", "reco", "FileBased", files, "full"), ("reco", "merge", "MinFileBased", 1_000, "closed"))
         for before, name, *words in next_ones:
             source = f'task = "{before}"\noutput = "{before}"\npromises = true'
-            text += self.task(name, source, store=name in stored, more=split.format(*words))
+            release = "at_once = 0" if name in held else ""
+            text += self.task(name, source, store=name in stored, more=split.format(*words), release=release)
         self.start(text, NAMES)
 
     def start(self, text: str, names: Iterable[str]) -> None:
@@ -139,26 +142,32 @@ class Story:
 
     def wake(self, more: dict[str, str] | None = None) -> None:
         """Start a keeper unless there is one."""
-        if self.keeper is None or self.keeper.poll() is not None:
+        if (self.keeper is None or self.keeper.poll() is not None) and not holder(self.at.state):
             self.keeper = self.at.start_keeper(more)
 
-    def kill(self) -> None:
-        """Kill the keeper if it lives."""
-        if self.keeper and self.keeper.poll() is None:
+    def kill(self, counts: int = 1) -> None:
+        """Kill the keeper if one lives; a command may have started it, if it came as another one was leaving."""
+        if lives := self.lives():
             self.keeper.kill()
             self.keeper.communicate(timeout=LIMIT)
-            self.kills += 1
+        while other := holder(self.at.state):
+            lives = True
+            with suppress(ProcessLookupError):
+                os.kill(other, signal.SIGKILL)
+            time.sleep(0.02)
+        self.kills += lives * counts
 
     def end(self) -> None:
-        """End the keeper, which has nothing to do."""
-        before = self.kills
-        self.kill()
-        self.kills = before
+        """End the keeper, as a part of the story ends."""
+        self.kill(counts=0)
 
     def work(self, true: Callable[[], object], what: str, kills: int = 0, limit: float = LIMIT) -> None:
         """Let keepers work until something is true; the first ones are killed after a while."""
         end = time.monotonic() + limit
         while not true():
+            if os.environ.get("SLOW") and time.monotonic() > end - limit + 45:
+                os.environ["SLOW"] = ""
+                print("SLOW", what, time.time(), self.told(), self.at.log()[-3000:])
             assert time.monotonic() < end, f"not within {limit} s: {what}\n{self.told()}"
             self.wake()
             if kills:
@@ -168,22 +177,38 @@ class Story:
             else:
                 time.sleep(0.1)
 
-    def ask(self, *words: str, kills: int = 0, calls: int = 120) -> str:
-        """Say a command while there is no keeper; the next ones are killed at one of their first writing calls."""
+    def ask(self, *words: str, kills: int = 0) -> str:
+        """Say a command while there is no keeper; the next keepers are killed as they take the wish."""
         self.end()
         said = self.jim(*words)
-        self.die(kills, calls)
+        self.die(kills)
         return said
 
-    def die(self, times: int, calls: int = 120) -> None:
-        """Let keepers begin one after the other, each killed at one of its first writing calls."""
-        for _ in range(times):
-            self.end()
-            at = self.random.randint(1, calls)
-            self.wake({"LD_PRELOAD": str(self.shim), "SHIM_AT": str(at)})
-            with suppress(subprocess.TimeoutExpired):
-                self.keeper.wait(5.0)
-            self.kills += self.keeper.returncode == -9
+    def die(self, times: int) -> None:
+        """Let keepers begin one after the other, each killed at a writing call, or once a wish is taken."""
+        for time_ in range(times):
+            if time_ % 2:
+                self.wake()
+                self._wait(lambda: not self.waits() or not self.lives())
+                time.sleep(self.random.choice((0.0, 0.05, 0.3, 1.5)))
+            else:
+                at = self.random.randint(80, 320)  # a keeper that begins has written as often once it takes a wish
+                self.wake({"LD_PRELOAD": str(self.shim), "SHIM_AT": str(at)})
+                self._wait(lambda: not self.lives())
+            self.kills += self.keeper.returncode == -signal.SIGKILL
+            self.kill()
+
+    def lives(self) -> bool:
+        return self.keeper is not None and self.keeper.poll() is None
+
+    def waits(self) -> bool:
+        """Tell whether a wish waits to be taken."""
+        return any(each.startswith("wish-") for each in inbox.names(self.at.state))
+
+    def _wait(self, true: Callable[[], bool], seconds: float = 8.0) -> None:
+        end = time.monotonic() + seconds
+        while not true() and time.monotonic() < end:
+            time.sleep(0.01)
 
     def states(self) -> dict[str, str]:
         """Return the states of the tasks, by their names."""
@@ -193,11 +218,17 @@ class Story:
         except Exception:  # no store yet
             return {}
 
+    def counts(self, name: str) -> Counter[str]:
+        """Count the pieces of a task by their states."""
+        with self.at.store() as store:
+            return Counter(
+                {str(state): many for state, many in store.tasks.counts(store.tasks.named(name).id, "pieces").items()}
+            )
+
     def rests(self) -> bool:
         """Tell whether all tasks have finished, and all wishes are taken."""
         states = self.states()
-        waits = any(each.startswith("wish-") for each in inbox.names(self.at.state))
-        return bool(states) and not waits and set(states.values()) == {"finished"}
+        return bool(states) and not self.waits() and set(states.values()) == {"finished"}
 
     def finish(self, kills: int = 0) -> None:
         """Let keepers work until nothing is left to do."""
@@ -209,7 +240,7 @@ class Story:
         """Return the journals of all tasks, for who reads that a story failed."""
         with self.at.store() as store:
             lines = [
-                f"{task.name} {line.what}: {line.reason}"
+                f"{line.at} {task.name} {line.what}: {line.reason}"
                 for task in store.tasks.all()
                 for line in store.tasks.journal(task.id)
             ]

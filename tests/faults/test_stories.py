@@ -24,7 +24,9 @@ def story(place, shim):
         return made[-1]
 
     yield make
-    print(f"{sum(each.kills for each in made)} kills")
+    for each in made:
+        each.end()
+        print(f"{each.kills} kills")
 
 
 def twice(told, task):
@@ -146,3 +148,48 @@ def test_somebody_elses_bytes_in_the_place_of_a_stored_file_are_never_touched(st
     told.finish(1)
     told.hold(8)
     assert (told.here / "mine").read_text() == mine
+
+
+@pytest.mark.torture
+def test_a_redo_of_a_paused_task_waits_for_its_resume(story):
+    told, before = with_one_wrong_piece(story, 1)
+    told.ask("task", "redo", "gen/1", "--with-all", *WHY, kills=1)
+    told.ask("task", "pause", "gen", "--kill", kills=2)
+    told.work(lambda: told.states()["gen"] in ("paused", "finished"), "it has paused", 1)
+    told.ask("task", "redo", "gen/0", "--with-all", *WHY, kills=2)
+    told.work(lambda: not told.waits(), "the second redo is taken")
+    if told.states()["gen"] == "paused":
+        told.ask("task", "resume", "gen", kills=2)
+    told.finish(3)
+    told.hold(8)
+    assert set(told.moved(before)["gen"]) == set(before["gen"]) - {"gen-0000002-gen.dat", "gen-0000003-gen.dat"}
+
+
+@pytest.mark.torture
+def test_a_redo_may_be_cancelled_and_loses_no_bytes(story):
+    told, before = with_one_wrong_piece(story, 1)
+    told.say("nap.gen.0000001", "5")
+    told.ask("task", "redo", "gen/1", "--with-all", *WHY, kills=2)
+    told.ask("task", "cancel", "gen", kills=2)
+    told.work(lambda: not told.waits() and told.states()["gen"] in ("cancelled", "finished"), "it is cancelled", 1)
+    told.work(lambda: "cancelling" not in told.states().values(), "nothing is on the way")
+    told.end()
+    told.calm()
+    told.moved(before)
+    assert set(told.lines("merge")) <= set(range(1, 9))
+    assert twice(told, "gen") <= {3, 4}
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("second", ["gen/1", "gen/2"])
+def test_redo_twice_in_one_breath(story, second):
+    told, before = with_one_wrong_piece(story, 1)
+    told.end()
+    for piece in ("gen/1", second):
+        told.jim("task", "redo", piece, "--with-all", *WHY)
+    told.die(4)
+    told.finish(3)
+    told.hold(8)
+    moved = told.moved(before)
+    assert moved["gen"] == sorted({"gen-0000001-gen.dat", f"gen-000000{second[-1]}-gen.dat"})
+    assert twice(told, "gen") == ({3, 4} if second == "gen/1" else {3, 4, 5, 6})
