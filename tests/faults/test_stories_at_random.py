@@ -1,0 +1,63 @@
+"""A story that chance writes: pieces of all tasks are done again while all runs, pauses and goes on, with kills."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.stories import NAMES, Story
+
+STEPS = 12
+
+
+@pytest.fixture
+def story(place, shim):
+    told = Story(place, shim)
+    yield told
+    told.end()
+    print(f"{told.kills} kills")
+
+
+def chance(told):
+    """Say one command that people may say now; JIM may refuse it."""
+    name = told.random.choice(NAMES)
+    piece = told.random.choice(range({"gen": 4, "reco": 2, "merge": 1}[name]))
+    redo = ("task", "redo", f"{name}/{piece}", "--with-all")
+    more = (("task", "pause", name), ("task", "pause", name, "--kill"), ("task", "resume", "--all"))
+    words = told.random.choice((redo, redo, redo, redo, *more, more[-1]))
+    came = told.at.door(*words)
+    assert came.returncode in (0, 2, 3), (words, came.stdout, came.stderr)
+    print(*words, came.returncode)
+
+
+def remember(told, seen):
+    """Remember the bytes of all files that are stored."""
+    for files in told.stores.values():
+        for path in files.iterdir():
+            if not path.name.startswith("."):
+                seen.add((str(path).partition(".withdrawn.")[0], path.read_text()))
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("time", range(4))
+def test_whatever_is_done_again_and_when_each_event_is_merged_once_of_its_last_attempts(story, time):
+    seen = set()
+    story.chain()
+    for _ in range(STEPS):
+        remember(story, seen)
+        if story.random.random() < 0.4:
+            story.end()
+        chance(story)
+        story.die(story.random.choice((0, 0, 1, 2)))
+        moment = story.random.choice((0, 1, 2, 3))
+        story.work(lambda left=[moment]: left.append(left.pop() - 1) or left[0] < 0, "a moment", moment > 1)
+    for _ in range(20):
+        if "paused" not in story.states().values():
+            break
+        paused = [name for name, state in story.states().items() if state == "paused"]
+        story.jim("task", "resume", *paused)
+        story.work(lambda: not story.waits(), "they go on")
+    story.finish(2)
+    story.hold(8)
+    now = set()
+    remember(story, now)
+    assert seen <= now, (seen - now, story.told())
