@@ -1,8 +1,6 @@
 """Stories of tasks: people's commands, real keepers that are killed, and payloads that keep a diary.
 
-Payloads write each event that they work on, with the name of their attempt: so a line of a merged file tells which
-attempts made it, one of each task. The diary and the files in the stores are the judges; JIM is asked only how far it
-is.
+The diary and the files in the stores are the judges (`judged.py`); JIM is asked only how far it is.
 """
 
 from __future__ import annotations
@@ -17,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jim.doors import inbox
 from jim.site.lock import holder
+from tests.faults.judged import NAMES, Judged
 from tests.faults.real import LIMIT, Place, until
 
-NAMES = ("gen", "reco", "merge")
 # Arguments: the task, the piece, and first and last event or the files.
 PAYLOAD = r"""#!/bin/bash
 task=$1 piece=$2 attempt=$JIM_GRID_JOB.$JIM_LOCAL_JOB.$JIM_ATTEMPT
@@ -67,18 +65,7 @@ files = "{name}.dat"
 """
 
 
-class Run(NamedTuple):
-    """What a payload wrote when it began or ended."""
-
-    word: str
-    task: str
-    piece: str
-    attempt: str
-    seed: str
-    events: tuple[int, ...]
-
-
-class Story:
+class Story(Judged):
     """A place with tasks, whose keepers are killed at moments that a seed chooses."""
 
     def __init__(self, place: Callable[..., Place], shim: Path | None = None, **settings: Any) -> None:
@@ -165,9 +152,6 @@ class Story:
         """Let keepers work until something is true; the first ones are killed after a while."""
         end = time.monotonic() + limit
         while not true():
-            if os.environ.get("SLOW") and time.monotonic() > end - limit + 45:
-                os.environ["SLOW"] = ""
-                print("SLOW", what, time.time(), self.told(), self.at.log()[-3000:])
             assert time.monotonic() < end, f"not within {limit} s: {what}\n{self.told()}"
             self.wake()
             if kills:
@@ -225,6 +209,10 @@ class Story:
                 {str(state): many for state, many in store.tasks.counts(store.tasks.named(name).id, "pieces").items()}
             )
 
+    def notes(self, name: str) -> dict[str, str]:
+        """Return what the lists of people say of the items of a task, as JSON."""
+        return {each["name"]: each.get("note") or "" for each in json.loads(self.jim("task", "items", name, "--json"))}
+
     def rests(self) -> bool:
         """Tell whether all tasks have finished, and all wishes are taken."""
         states = self.states()
@@ -245,77 +233,3 @@ class Story:
                 for line in store.tasks.journal(task.id)
             ]
         return "\n".join([f"JIM_SEED={self.seed}", *lines, *(self.here / "diary").read_text().splitlines()])
-
-    # The judges
-
-    def runs(self, word: str = "begin", task: str = "") -> list[Run]:
-        """Return what payloads have written, in that order."""
-        lines = (line.split() for line in (self.here / "diary").read_text().splitlines())
-        found = (Run(*line[:5], tuple(map(int, line[5].split(",")))) for line in lines if line[0] == word)
-        return [each for each in found if task in ("", each.task)]
-
-    def times(self, task: str) -> Counter[int]:
-        """Count how often the payloads of a task have begun with each event."""
-        return Counter(event for run in self.runs(task=task) for event in run.events)
-
-    def files(self, name: str) -> dict[str, str]:
-        return {each.name: each.read_text() for each in sorted(self.stores[name].iterdir())}
-
-    def snapshot(self) -> dict[str, dict[str, str]]:
-        return {name: self.files(name) for name in self.stores}
-
-    def lines(self, name: str = "merge") -> dict[int, dict[str, str]]:
-        """Return by which attempt of each task each event of the stored files was made; each is there once."""
-        found = [
-            line.split()
-            for each, text in self.files(name).items()
-            if ".withdrawn." not in each
-            for line in text.splitlines()
-        ]
-        assert max(Counter(line[0] for line in found).values(), default=1) == 1, found
-        return {int(line[0]): dict(stamp.split(":", 1) for stamp in line[1:]) for line in found}
-
-    def lasts(self, task: str) -> dict[int, str]:
-        """Return the last attempt of each event, which has ended well."""
-        ended = {each.attempt for each in self.runs("end", task)}
-        last = {event: run.attempt for run in self.runs(task=task) for event in run.events}
-        assert set(last.values()) <= ended, self.told()
-        return last
-
-    def hold(self, events: int, *, stale: bool = False, of: Iterable[str] = NAMES) -> None:
-        """Hold the merged files and the diary against the promise."""
-        self.calm()
-        lines = self.lines()
-        assert sorted(lines) == list(range(1, events + 1)), self.told()
-        for task in () if stale else of:
-            made = {event: stamps[task].rpartition(":")[0] for event, stamps in lines.items()}
-            assert made == self.lasts(task), (task, self.told())
-        assert stale or not any("wrong" in stamp for each in lines.values() for stamp in each.values()), self.told()
-
-    def calm(self) -> None:
-        """Nothing ran twice at once, no attempt twice, no seed twice; nothing is left half done in the stores."""
-        assert not self.runs("overlap"), self.told()
-        begun = self.runs()
-        for each in ("attempt", "seed"):
-            assert max(Counter(getattr(run, each) for run in begun).values()) == 1, (each, self.told())
-        assert not [name for files in self.snapshot().values() for name in files if name.startswith(".")]
-        until(lambda: not self.at.of_tasks(), "no process is left")
-
-    def moved(self, before: dict[str, dict[str, str]]) -> dict[str, list[str]]:
-        """Return which files of the stores were moved aside since; all old bytes are there, under one of two names."""
-        moved: dict[str, list[str]] = {}
-        for store, files in before.items():
-            now, old = self.files(store), {name: text for name, text in files.items() if ".withdrawn." not in name}
-            for name, text in files.items():
-                if ".withdrawn." in name:
-                    assert now[name] == text, name
-            for name, text in old.items():
-                aside = [each for each in now if each.startswith(f"{name}.withdrawn.") and each not in files]
-                assert len(aside) <= 1, aside
-                assert now[aside[0] if aside else name] == text, (name, aside, self.told())
-                moved.setdefault(store, []).extend([name] if aside else [])
-        return moved
-
-    def notes(self, name: str) -> dict[str, str]:
-        """Return what the lists of people say of the items of a task, as JSON."""
-        return {each["name"]: each.get("note") or "" for each in json.loads(self.jim("task", "items", name, "--json"))}

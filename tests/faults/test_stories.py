@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.stories import NAMES, Story
+from tests.faults.judged import NAMES
 
 WHY = ("--reason", "a wrong table")
 ONE_PIECE = {
@@ -13,20 +13,6 @@ ONE_PIECE = {
     "merge": ["merge-0000000-merge.dat"],
 }
 several = pytest.mark.parametrize("time", range(2))
-
-
-@pytest.fixture
-def story(place, shim):
-    made = []
-
-    def make(**settings):
-        made.append(Story(place, shim, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
-        print(f"{each.kills} kills")
 
 
 def twice(told, task):

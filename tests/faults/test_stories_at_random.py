@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.stories import NAMES, Story
+from tests.faults.judged import NAMES
 
 STEPS = 12
-
-
-@pytest.fixture
-def story(place, shim):
-    told = Story(place, shim)
-    yield told
-    told.end()
-    print(f"{told.kills} kills")
 
 
 def chance(told):
@@ -40,24 +32,24 @@ def remember(told, seen):
 @pytest.mark.torture
 @pytest.mark.parametrize("time", range(4))
 def test_whatever_is_done_again_and_when_each_event_is_merged_once_of_its_last_attempts(story, time):
-    seen = set()
-    story.chain()
+    seen, told = set(), story()
+    told.chain()
     for _ in range(STEPS):
-        remember(story, seen)
-        if story.random.random() < 0.4:
-            story.end()
-        chance(story)
-        story.die(story.random.choice((0, 0, 1, 2)))
-        moment = story.random.choice((0, 1, 2, 3))
-        story.work(lambda left=[moment]: left.append(left.pop() - 1) or left[0] < 0, "a moment", moment > 1)
+        remember(told, seen)
+        if told.random.random() < 0.4:
+            told.end()
+        chance(told)
+        told.die(told.random.choice((0, 0, 1, 2)))
+        moment = told.random.choice((0, 1, 2, 3))
+        told.work(lambda left=[moment]: left.append(left.pop() - 1) or left[0] < 0, "a moment", moment > 1)
     for _ in range(20):
-        if "paused" not in story.states().values():
+        if "paused" not in told.states().values():
             break
-        paused = [name for name, state in story.states().items() if state == "paused"]
-        story.jim("task", "resume", *paused)
-        story.work(lambda: not story.waits(), "they go on")
-    story.finish(2)
-    story.hold(8)
+        paused = [name for name, state in told.states().items() if state == "paused"]
+        told.jim("task", "resume", *paused)
+        told.work(lambda: not told.waits(), "they go on")
+    told.finish(2)
+    told.hold(8)
     now = set()
-    remember(story, now)
-    assert seen <= now, (seen - now, story.told())
+    remember(told, now)
+    assert seen <= now, (seen - now, told.told())

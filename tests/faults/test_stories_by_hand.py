@@ -8,23 +8,8 @@ from collections import Counter
 import pytest
 
 from tests.faults.real import DONE, until
-from tests.faults.stories import Story
 
 GATEKEEPER = {"dn": "/CN=somebody", "fqans": [], "contact": "https://gatekeeper:2119/1/2"}
-
-
-@pytest.fixture
-def story(place, shim):
-    made = []
-
-    def make(**settings):
-        made.append(Story(place, shim, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
-        print(f"{each.kills} kills")
 
 
 def in_tar(told, grid):

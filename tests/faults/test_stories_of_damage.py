@@ -7,23 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.real import LIMIT
-from tests.faults.stories import Story
 
 POISONED, GOOD = 30, 300
-
-
-@pytest.fixture
-def story(place, shim):
-    made = []
-
-    def make(**settings):
-        made.append(Story(place, shim, **settings))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
-        print(f"{each.kills} kills")
 
 
 def made_but_not_fed(story, kills):
