@@ -90,7 +90,13 @@ class Place:
     writes = 'echo "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt'  # what its payloads leave
 
     def __init__(
-        self, place: Path, settings: str = "", batch: str = "", slots: int = 2, visible_seconds: float = 0.3
+        self,
+        place: Path,
+        settings: str = "",
+        batch: str = "",
+        slots: int = 2,
+        visible_seconds: float = 0.3,
+        idle_seconds: float = 0.0,
     ) -> None:
         place.mkdir(parents=True, exist_ok=True)
         self.place, self.state, self.ledger = place, place / "state", place / "ledger"
@@ -100,7 +106,7 @@ class Place:
         soon = "" if "[limits]" in settings else '[limits]\nretry_delay = "PT1S"\n'
         site.write_text(
             f"{soon}[batch]\nslots = {slots}\nquery_seconds = 0.5\nvisible_seconds = {visible_seconds}\n{batch}\n"
-            f"[keep]\nidle_seconds = 0.0\n{settings.replace('WORK', str(place / 'work'))}"
+            f"[keep]\nidle_seconds = {idle_seconds}\n{settings.replace('WORK', str(place / 'work'))}"
         )
         self.site = read(site, self.state)
         make_state(self.site)

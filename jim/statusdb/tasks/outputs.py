@@ -158,15 +158,16 @@ class Outputs(StorePart):
             if output.state is OutputState.STORED:
                 self._move_outputs([output.id], OutputState.BROKEN)
 
-    def make_anew(self, task: int, p: int, aside: Mapping[int, str]) -> None:
+    def make_anew(self, task: int, p: int, aside: Mapping[int, tuple[str, str]]) -> None:
         """Break what a completed piece has brought: it is released once more. Stored files get other names first."""
         rows = self.of_piece(task, p)
         brought = [each for each in rows if each.state in (OutputState.VERIFIED, OutputState.STORED)]
         with self.transaction():
             self._move_outputs([each.id for each in brought], OutputState.BROKEN)
             for each in brought:
-                todo, record = (Todo.WITHDRAW, {ASIDE: aside[each.id]}) if each.id in aside else (Todo.NOTHING, {})
-                self.change(each.id, todo=todo, record=record, due=0, tries=0, reason="")
+                place, name = aside.get(each.id) or (each.place, "")
+                todo, record = (Todo.WITHDRAW, {ASIDE: name}) if name else (Todo.NOTHING, {})
+                self.change(each.id, todo=todo, place=place, record=record, due=0, tries=0, reason="")
             empty = {each.stream for each in rows} - {o.stream for o in rows if o.state is not OutputState.WITHDRAWN}
             self._add_promises((task, p, name, sum(o.stream == name for o in rows), rows[0].grp) for name in empty)
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errand import Errand
-from jim.errors import UnknownJob
+from jim.errors import JimError, UnknownJob
 from jim.model import Verb, Witness
 from jim.statusdb.store import Store
 from jim.statusdb.task_rows import (
@@ -29,12 +30,14 @@ from jim.statusdb.task_rows import (
     PieceState,
     Task,
     TaskState,
+    Todo,
 )
 from jim.statusdb.tasks.item_names import is_pattern
 from jim.tasks.damaged import damaged
 from jim.tasks.effects import OVER, TaskVerb
 from jim.tasks.frozen_local_jobs import freeze
 from jim.tasks.keeping import Keeper
+from jim.tasks.pieces.waves import place_in_store
 from jim.tasks.pool.pooling import STALE
 from jim.tasks.unexpected_errors import start
 
@@ -43,6 +46,8 @@ WITH_ALL, STALE_ONLY = "with_all", "stale"  # what a wish says of what was made 
 NONE_COMPLETED = "none of these pieces has completed"
 MADE_OF = {WITH_ALL: "--with-all makes that again, too", STALE_ONLY: "--stale only marks it"}
 
+Asides = Mapping[int, tuple[str, str]]  # the places of files and the names that they get, by their outputs
+
 
 class Closure(NamedTuple):
     """What is done again, and what was made of it."""
@@ -50,6 +55,7 @@ class Closure(NamedTuple):
     chosen: tuple[PieceRow, ...]
     made: tuple[PieceRow, ...]  # pieces of other tasks that were sent with what these have brought
     stored: tuple[Output, ...]  # files of all of these
+    on_the_way: tuple[Output, ...]  # to a store: a keeper that was killed may have named them there
 
 
 class Checked(NamedTuple):
@@ -57,7 +63,7 @@ class Checked(NamedTuple):
 
     wish: str
     print: tuple[tuple[int, int, str], ...]
-    aside: Mapping[int, str]  # the names that files get, by their outputs
+    aside: Asides
     trouble: str = ""
 
 
@@ -78,8 +84,17 @@ def closure_of(store: Store, task: Task, content: Mapping[str, Any]) -> Closure:
         users = {(each.task, each.p): each for piece in last for each in store.pieces.made_of(piece.task, piece.p)}
         last = [each for key, each in users.items() if key not in made]
         made |= users
-    outputs = (each for piece in (*chosen, *made.values()) for each in store.outputs.of_piece(piece.task, piece.p))
-    return Closure(chosen, tuple(made.values()), tuple(o for o in outputs if o.state is OutputState.STORED))
+    outputs = [each for piece in (*chosen, *made.values()) for each in store.outputs.of_piece(piece.task, piece.p)]
+    stored = tuple(each for each in outputs if each.state is OutputState.STORED)
+    return Closure(chosen, tuple(made.values()), stored, tuple(_on_the_way(store, outputs)))
+
+
+def _on_the_way(store: Store, outputs: Iterable[Output]) -> Iterator[Output]:
+    """Yield the outputs that are still to be stored, with the places where they will be."""
+    for each in outputs:
+        if each.todo is Todo.STORE and (task := store.tasks.one(each.task)):
+            with suppress(JimError):  # its name makes no sense, so it is nowhere
+                yield each._replace(place=str(place_in_store(task, each)))
 
 
 def items_like(store: Store, task: int, name: str) -> list[Item]:
@@ -133,7 +148,8 @@ class Redos:
         checked = self._checked.get(task.id)
         if checked and (checked.wish, checked.print) == (wish, _print(closure)):
             return True
-        files = [each for each in closure.stored if content.get(WITH_ALL) or each.task == task.id]
+        files = (*closure.stored, *closure.on_the_way)
+        files = files if content.get(WITH_ALL) else tuple(each for each in files if each.task == task.id)
         work = partial(_check, wish, _print(closure), files)
         keeper.workers.forget(key)
         start(keeper, task, Errand(key, work, partial(self._keep, task.id), source=True))
@@ -154,7 +170,7 @@ class Redos:
         _mark(keeper, (*closure.chosen, *able), left)
         pieces = len(closure.chosen) + len(able)
         stale = f"; of {len(left):,} the inputs are stale" if left else ""
-        files = len(checked.aside)
+        files = sum(each.id in checked.aside for each in closure.stored)
         aside = f"; {files:,} stored file{'s are' if files != 1 else ' is'} moved aside" if files else ""
         return TaskVerb.REDO, f"{pieces:,} piece{'s are' if pieces != 1 else ' is'} done again{aside}{stale}"
 
@@ -174,7 +190,7 @@ def _check(wish: str, pieces: tuple[tuple[int, int, str], ...], files: Sequence[
     others = [each.problem for each in damaged(files) if os.path.lexists(each.output.place)]
     if others:
         return Checked(wish, pieces, {}, f"{others[0]}: somebody has changed it; move it away first")
-    return Checked(wish, pieces, {each.id: aside(Path(each.place)) for each in files})
+    return Checked(wish, pieces, {each.id: (each.place, aside(Path(each.place))) for each in files})
 
 
 def aside(path: Path) -> str:
@@ -183,7 +199,7 @@ def aside(path: Path) -> str:
     return next(name for name in names if not os.path.lexists(name))
 
 
-def _release_once_more(keeper: Keeper, number: int, pieces: Sequence[PieceRow], names: Mapping[int, str]) -> None:
+def _release_once_more(keeper: Keeper, number: int, pieces: Sequence[PieceRow], names: Asides) -> None:
     """Let pieces of one task be ready again; new ones do the work of those whose grid jobs are no longer kept."""
     task = keeper.store.tasks.one(number)
     if task is None:

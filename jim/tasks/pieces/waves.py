@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jim.errors import JimError
@@ -16,9 +17,10 @@ from jim.model import NOTHING, Piece
 from jim.site.file import Site
 from jim.splitting.files_and_jobs import SplitJob, events_mask
 from jim.statusdb.pieces import as_json, pieces_as_lists
-from jim.statusdb.task_rows import Item, PieceRow, Task, Wave
+from jim.statusdb.task_rows import Item, Output, PieceRow, Task, Wave
 from jim.statusdb.task_spec import Spec, Split
 from jim.tasks.file.requests import sample
+from jim.tasks.file.streams import name_in_store
 from jim.tasks.keeping import Keeper
 from jim.tasks.pieces.cutting import file_of, job_of, lfn_of
 from jim.work.parts import steps_around
@@ -179,3 +181,9 @@ def load_of(keeper: Keeper, piece: PieceRow) -> Load:
 def loads_of(keeper: Keeper, wave: Wave) -> list[Load]:
     """Return the pieces of a wave, by their local jobs."""
     return [load_of(keeper, each) for each in keeper.store.pieces.of_wave(wave.task, wave.w)]
+
+
+def place_in_store(task: Task, output: Output) -> Path:
+    """Return where an output is stored; raise JimError if it cannot be."""
+    stream = next(each for each in task.spec.outputs if each.name == output.stream)
+    return Path(stream.store, name_in_store(stream, task.name, f"{output.p:0{DIGITS}}", output.grp, output.name))

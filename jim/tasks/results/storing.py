@@ -29,7 +29,7 @@ from jim.tasks.counting import count_ends, end_of
 from jim.tasks.damaged import Damage, Damaged, Spoil, damage_of, damaged, heed
 from jim.tasks.file import streams
 from jim.tasks.keeping import Keeper, ask_again
-from jim.tasks.pieces.waves import DIGITS
+from jim.tasks.pieces.waves import place_in_store
 from jim.tasks.results.brought_files import todo_of
 from jim.tasks.sources.lists import NESTED
 from jim.tasks.sources.mount_points import AnotherDirectory, identity, note
@@ -91,13 +91,11 @@ def _keep(stream: OutputSpec, stores: dict[str, str], task: Task, output: Output
             with _of_payload(output, output.place + stream.about):
                 about = read_about(Path(output.place + stream.about))
             return Kept(output, record=about, bad=streams.too_many(stream, output.name, about))
-        if output.todo is Todo.WITHDRAW:
-            withdraw(output)
-            return Kept(output)
-        name = streams.name_in_store(stream, task.name, str(output.p).zfill(DIGITS), output.grp, output.name)
         there = identity(Path(stream.store), stores[output.stream], f"store {stream.store}")
+        if output.todo is Todo.WITHDRAW:
+            return Kept(output, place=withdraw(output))
         stores[output.stream] = there
-        return Kept(output, place=str(store(output, Path(stream.store) / name, task.nonce)), store=there)
+        return Kept(output, place=str(store(output, place_in_store(task, output), task.nonce)), store=there)
     except Damaged as error:
         return Kept(output, damage=error.damages[0])
     except Bad as error:
@@ -176,14 +174,14 @@ def store(output: Output, target: Path, nonce: str) -> Path:
     return target
 
 
-def withdraw(output: Output) -> None:
-    """Give a stored file the name that was recorded for it: it is never deleted, and nothing else is ever moved.
+def withdraw(output: Output) -> str:
+    """Give a stored file the name that was recorded for it, and return that: nothing is deleted or else moved.
 
-    A keeper that was killed has perhaps done a part of that. Runs in a worker.
+    A keeper that was killed has perhaps done a part of that. Empty: there is no such file. Runs in a worker.
     """
     place, target = Path(output.place), Path(output.record[ASIDE])
     if not os.path.lexists(place):
-        return  # this was done before, or the file is gone
+        return str(target) if os.path.lexists(target) else ""
     if wrong := damaged([output]):
         raise JimError(f"{wrong[0].problem}: somebody has changed it; move it away")
     with suppress(FileExistsError):
@@ -193,6 +191,7 @@ def withdraw(output: Output) -> None:
     sync_directory(place.parent)
     place.unlink()
     sync_directory(place.parent)
+    return str(target)
 
 
 def _content(output: Output) -> Iterator[bytes]:
@@ -252,8 +251,8 @@ def _record(keeper: Keeper, task: Task, kept: Kept) -> None:
         _end(keeper, task, Ended(output.p, PieceState.FAILED, kept.bad, Kind.NOT_BROUGHT))
     elif output.todo is Todo.WITHDRAW:
         keeper.store.outputs.is_withdrawn(output)
-        words = f"{output.place} is now {output.record[ASIDE]}"
-        keeper.store.tasks.note(task.id, "moved aside", words)
+        if kept.place:
+            keeper.store.tasks.note(task.id, "moved aside", f"{output.place} is now {kept.place}")
     elif output.todo is Todo.STORE:
         keeper.store.outputs.is_stored(output, kept.place)
         if keeper.store.fact(store_fact(task.id, output.stream)) != kept.store:

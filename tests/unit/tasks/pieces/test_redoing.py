@@ -313,6 +313,52 @@ def test_pieces_that_bring_any_number_of_files_may_bring_another_one(ground, tmp
     assert sorted(text for name, text in files.items() if "withdrawn" not in name) == ["new"] * after
 
 
+def completed_but_not_stored(chain):
+    """Let gen's pieces complete while its store is away; return that directory."""
+    begun(chain)
+    store = chain.stores["gen"]
+    store.rename(store.with_name("away"))
+    chain.until(lambda: chain.work() or chain.counts("pieces", "gen").get("completed") == 5)
+    chain.until(lambda: all(each.reason for each in chain.store.outputs.to_do(1, float("inf"), 50)))
+    return store
+
+
+def test_what_a_killed_keeper_had_stored_and_not_recorded_is_moved_aside(chain):
+    """Else the next attempt would find it in its place for ever."""
+    store = completed_but_not_stored(chain)
+    store.with_name("away").rename(store)
+    (store / "gen-0000001-gen.dat").write_text("3\n4\n")
+    other_words(chain)
+    redo(chain, "gen", 1, with_all=True)
+    chain.finish()
+    assert (store / "gen-0000001-gen.dat").read_text() == "33\n4\n"
+    assert (store / "gen-0000001-gen.dat.withdrawn.1").read_text() == "3\n4\n"
+    assert chain.merged() == [1, 2, 4, 5, 6, 7, 8, 9, 10, 33]
+
+
+def test_what_is_not_stored_yet_has_nothing_to_be_moved_aside(chain):
+    store = completed_but_not_stored(chain)
+    store.with_name("away").rename(store)
+    redo(chain, "gen", 1)
+    chain.finish()
+    assert chain.merged() == list(range(1, 11))
+    assert not any("moved aside" in line for line in chain.journal("gen"))
+    assert not [each for each in store.iterdir() if "withdrawn" in each.name]
+
+
+def test_a_store_that_is_away_is_waited_for_before_anything_is_done_again(chain):
+    finished(chain)
+    store = chain.stores["gen"]
+    store.rename(store.with_name("away"))
+    other_words(chain)
+    redo(chain, "gen", 1, with_all=True)
+    chain.go(5, 2.0)
+    store.with_name("away").rename(store)
+    chain.finish()
+    assert (store / "gen-0000001-gen.dat").read_text() == "33\n4\n"
+    assert (store / "gen-0000001-gen.dat.withdrawn.1").read_text() == "3\n4\n"
+
+
 def test_names_for_what_is_moved_aside(tmp_path):
     place = tmp_path / "a.dat"
     assert aside(place) == f"{place}.withdrawn.1"
