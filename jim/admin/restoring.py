@@ -11,7 +11,6 @@ next one takes the last step.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 from collections import defaultdict
@@ -64,7 +63,6 @@ from jim.workdir.submission import (
     submissions_in,
 )
 
-log = logging.getLogger(__name__)
 End = Callable[[str], object]  # ends the batch commands of a mark that still run
 OF_WAVE = re.compile(r"task:([^:]+):\d+")  # the key of a wave, not of a test
 

@@ -13,7 +13,7 @@ from jim.model import FROZEN, State, Step
 from jim.reading.filters import TIME, Filter, Filters, numbers, read
 from jim.reading.view import View
 from jim.statusdb.list_filters import GridJobsAsked, LocalJobsAsked, LocalJobSeen
-from jim.statusdb.status import herd, status
+from jim.statusdb.status import status
 
 Row = TypeVar("Row")
 PAGE, LONGEST_PAGE = 50, 200
@@ -189,11 +189,6 @@ def _after(filters: Filters) -> tuple[str, int] | None:
 def records(view: View, jobs: Sequence[GridJob], names: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return the record of each grid job, with its name as far as whoever asks may see it."""
     return [view.record(job) | {"name": names.get(job.id, "")} for job in jobs]
-
-
-def is_herd(job: GridJob) -> str:
-    """Return the herd of a grid job in words; empty without a splitter."""
-    return herd(job) if job.splitter else ""
 
 
 # Local jobs

@@ -6,7 +6,6 @@ it stays until the job's last event is written.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from pathlib import Path
@@ -21,7 +20,6 @@ from jim.files import append_whole, replace_durably
 if TYPE_CHECKING:
     from jim.clock import Clock
 
-log = logging.getLogger(__name__)
 DAY = 86_400
 NEW = "new"
 # If the file of a day is missing, job managers look again only after 30 s. A keeper that ends for want of work makes no

@@ -6,7 +6,6 @@ attempt. What is left in the queue is cancelled like any batch job whose attempt
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import partial
 
@@ -17,7 +16,6 @@ from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.missing_directories import Holders, take_claims
 
-log = logging.getLogger(__name__)
 IN_VAIN, AT_ONCE = "in vain", 500
 
 

@@ -11,7 +11,6 @@ from jim.statusdb.pieces import as_json
 from jim.statusdb.task_rows import CHANGING, THROTTLE_TIMES, Group, Item, ItemState, KnownItem, NewItem, Source
 from jim.statusdb.tasks.tasks import Tasks
 
-FINAL_ITEMS = ("completed", "failed", "late", "gone", "left out", "dropped")
 ADD_ITEM = (
     "INSERT INTO item (task, name, grp, state, since, size, mtime, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT DO NOTHING"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jim.jobs import Journal
-from jim.model import Kind, State
+from jim.model import State
 from jim.statusdb import rows
 from jim.statusdb.connected import StorePart
 from jim.statusdb.short_forms import code
@@ -103,8 +103,3 @@ class Waves(StorePart):
     def outlasting(self, task: int, line: int, before: str) -> int:
         """Count the attempts of a task that run, were sent since a line of the journal, and began before a time."""
         return int(self.db.execute(OUTLASTING, (task, before, line, code(State.SUBMITTING.value))).fetchone()[0])
-
-    def ended_on_creation(self, grid: int) -> list[tuple[int, str]]:
-        """Return the local jobs that have failed on their creation, of which the journal has no line."""
-        sql = "SELECT n, reason FROM local_job WHERE grid = ? AND state = 'failed' AND attempt = 0 AND kind = ?"
-        return list(self.db.execute(sql, (grid, Kind.NOT_MADE.value)))

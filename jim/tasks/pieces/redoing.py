@@ -6,12 +6,12 @@ transaction releases the pieces once more. Their files get the other names befor
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import count, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,11 +41,11 @@ from jim.tasks.pieces.waves import place_in_store
 from jim.tasks.pool.pooling import STALE
 from jim.tasks.unexpected_errors import start
 
-log = logging.getLogger(__name__)
 WITH_ALL, STALE_ONLY = "with_all", "stale"  # what a wish says of what was made of its pieces
 NONE_COMPLETED = "none of these pieces has completed"
 MADE_OF = {WITH_ALL: "--with-all makes that again, too", STALE_ONLY: "--stale only marks it"}
 
+TASK = attrgetter("task")
 Asides = Mapping[int, tuple[str, str]]  # the places of files and the names that they get, by their outputs
 
 
@@ -107,15 +107,11 @@ def items_like(store: Store, task: int, name: str) -> list[Item]:
 def in_words(store: Store, closure: Closure) -> str:
     """Count what was made of some pieces, by tasks."""
     parts = []
-    for number, group in groupby(sorted(closure.made, key=_task), key=_task):
+    for number, group in groupby(sorted(closure.made, key=TASK), key=TASK):
         (task, pieces) = store.tasks.one(number), len(list(group))
         parts.append(f"{pieces:,} piece{'s' * (pieces != 1)} in {task.name if task else number}")
     files = len(closure.stored)
     return ", ".join([*parts, *([f"{files:,} file{'s' * (files != 1)} in the store"] if files else [])])
-
-
-def _task(piece: PieceRow) -> int:
-    return piece.task
 
 
 def refusal(store: Store, task: Task, content: Mapping[str, Any]) -> str:
@@ -165,7 +161,7 @@ class Redos:
             return f"{TaskVerb.REDO} changes nothing", checked.trouble
         able = [each for each in closure.made if content.get(WITH_ALL) and not _is_over(keeper, each.task)]
         left = [each for each in closure.made if each not in able]
-        for number, group in groupby(sorted((*able, *closure.chosen), key=_task, reverse=True), key=_task):
+        for number, group in groupby(sorted((*able, *closure.chosen), key=TASK, reverse=True), key=TASK):
             _release_once_more(keeper, number, list(group), checked.aside)
         _mark(keeper, (*closure.chosen, *able), left)
         pieces = len(closure.chosen) + len(able)

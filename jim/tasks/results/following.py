@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 
 from jim.doors import inbox
@@ -15,7 +14,6 @@ from jim.tasks.keeping import Keeper
 from jim.tasks.results.brought_files import bring
 from jim.tasks.unexpected_errors import alone
 
-log = logging.getLogger(__name__)
 BY_PAUSE, BY_CANCEL = "pause", "cancel"
 GIVEN_UP = (PieceState.REPLACED, PieceState.TAKEN_BACK)
 FROZEN_WORDS = "its task was paused, which ended it; its piece is released again"
