@@ -71,6 +71,13 @@ SO_ALREADY: Mapping[str, Set[TaskState]] = {
     TaskVerb.RESUME: {TaskState.RUNNING, TaskState.FINISHED},
     TaskVerb.CANCEL: {*OVER},
 }
+# What a person does instead, who has asked for what is not possible in these states.
+NEXT_STEPS = {
+    TaskState.CONFIGURED: "; 'jim task test {}' comes first",
+    TaskState.TESTING: "; 'jim task explain {}' tells how far its test is",
+    TaskState.READY: "; 'jim task start {}' begins it",
+    TaskState.PAUSED: "; 'jim task resume {}' lets it go on",
+}
 
 
 class Pool(NamedTuple):
@@ -275,7 +282,8 @@ def refusal(task: Task, verb: str, content: Mapping[str, Any], pool: Pool) -> st
     }
     as_it_is = verb == TaskVerb.PAUSE and state is TaskState.PAUSED and not _pauses_more(task, content, pool)
     if as_it_is or (verb in needed and state not in needed[TaskVerb(verb)]):
-        return f"{name} is {state.value}"
+        then = "" if as_it_is else NEXT_STEPS.get(state, "").format(name)
+        return f"{name} is {state.value}{then}"
     tested = task.tested == task.spec.to_test or content.get("untested") or pool.proves_itself
     if verb == TaskVerb.START and not tested:
         return f"{name} has not been tested as it is now; 'jim task test {name}', or start --untested"

@@ -227,6 +227,19 @@ OF_VERBS = {
         0,
         "reco waits for 2 promises that will not be fulfilled",
     ),
+    "start in a test": (
+        ["test gen"],
+        "start gen",
+        2,
+        "gen is testing; 'jim task explain gen' tells how far its test is",
+    ),
+    "start of what pauses": (
+        ["start gen --untested", "pause gen"],
+        "start gen",
+        2,
+        "gen is paused; 'jim task resume gen' lets it go on",
+    ),
+    "resume before a start": ([], "resume gen", 2, "gen is configured; 'jim task test gen' comes first"),
     "restored store": (["OLDER"], "resume gen", 2, f"gen: {OLDER}; only 'jim task cancel gen' is possible"),
 }
 
