@@ -53,7 +53,7 @@ def first_step(site: Site, usual: str) -> str:
     """Return what an account does that has nothing yet: what is usual, or what makes a state directory possible."""
     if not site.managed or site.state.is_dir():
         return usual
-    return f"run this command as {whose.AN_ACCOUNT}" if os.geteuid() == whose.ROOT else remedy(site)
+    return f"run this command as {whose.AN_ACCOUNT}" if whose.is_root() else remedy(site)
 
 
 def _unfinished(own: Path) -> int:

@@ -27,9 +27,14 @@ def require_own(state: Path) -> None:
         raise BadSite(f"{anothers(state, owner)}: run this command as {name_of(owner)}; {OWN}")
 
 
+def is_root() -> bool:
+    """Tell whether this is root."""
+    return os.geteuid() == ROOT
+
+
 def refuse_root(*, managed: bool) -> None:
     """Refuse root on a site of several accounts: its grid jobs run as accounts, and never as root."""
-    if managed and os.geteuid() == ROOT:
+    if managed and is_root():
         raise BadSite(f"this is root, as whom no grid job may run: run this command as {AN_ACCOUNT}")
 
 
