@@ -249,7 +249,7 @@ def test_controls_are_accessible(alone, look, how) -> None:
     assert seen.odd == []
 
 
-@pytest.mark.parametrize("how", LOOKS)
+@pytest.mark.parametrize("how", sampled(LOOKS))
 def test_the_page_over_all_accounts_is_accessible(alone, look, how) -> None:
     jobs = [{"status": "running", "counts": {"running": 40, "completed": 7_301, "failed": 12, "waiting": 2_647}}]
     told = {"at": alone.ground.clock.utc(), "trouble": "squeue: timed out " * 9, "jobs": jobs}
