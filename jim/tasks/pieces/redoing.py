@@ -202,9 +202,9 @@ def _release_once_more(keeper: Keeper, number: int, pieces: Sequence[PieceRow], 
         return
     if task.state is TaskState.FINISHED:
         keeper.store.tasks.change(number, state=TaskState.RUNNING, outcome="", reason="pieces are done again")
-    if number and (numbers := ", ".join(str(each.p) for each in pieces[:20])):
+    if number and (shown := ", ".join(str(each.p) for each in pieces[:20])):
         more = f", and {len(pieces) - 20:,} more" if len(pieces) > 20 else ""
-        keeper.store.tasks.note(number, "done again", f"pieces {numbers}{more}" if len(pieces) > 1 else f"piece {numbers}")
+        keeper.store.tasks.note(number, "done again", f"pieces {shown}{more}" if len(pieces) > 1 else f"piece {shown}")
     gone = [each for each in pieces if not _grid_of(keeper, each)]
     for each in pieces:
         if each.state is PieceState.SENT:
