@@ -92,6 +92,18 @@ COMMON = {
     "licences": Attribute(
         str, "licences that one local job needs: NAME or NAME:COUNT, several with commas", pattern=r"[!-#&-~]+"
     ),
+    "bundle": Attribute(
+        int,
+        "local jobs that one batch job runs, one after another; without it, each is a batch job",
+        minimum=1,
+        maximum=10_000,
+    ),
+    "at_once": Attribute(
+        int,
+        "how many local jobs of a bundle run at the same time, each with its cores and memory",
+        minimum=1,
+        maximum=1000,
+    ),
     "batch_options": Attribute("list", "further words of the submit command, which the site must allow"),
     "environment": Attribute("table", "environment variables of the payload", default={}),
     "inputs": Attribute(
@@ -180,6 +192,8 @@ AS_A_WHOLE = frozenset(
         "test",
         "retry",
         "keep_going",
+        "bundle",
+        "at_once",
         "came_from",
         "tar",
         "inputs",

@@ -144,6 +144,12 @@ class Submission(NamedTuple):
     asked: Mapping[str, Any] = NOTHING  # the resources of its jobs; empty if they are not known
     intended: str = ""  # when; empty if that is not known
     booted: str = ""  # the same moment, as `Clock.booted` gives it; empty if that is not known
+    carriers: int = 0  # batch jobs that run its attempts; 0: each attempt is a batch job of its own
+
+    @property
+    def batch_jobs(self) -> int:
+        """How many batch jobs it is."""
+        return self.carriers or self.size
 
 
 # Submissions that the batch system may or may not have.
@@ -179,6 +185,7 @@ class Attempt(NamedTuple):
     kind: Kind = Kind.UNKNOWN  # of the reason, with its facts
     facts: Mapping[str, Any] = NOTHING
     nonce: str = ""  # of its claim, from the report of its start until its verdict; empty if it is not known
+    carrier: int = 0  # the batch job of its submission that has claimed it; 0: none, or it is a batch job of its own
 
 
 def whole_reason(row: LocalJob | Submission | Attempt) -> Reason:
@@ -208,6 +215,8 @@ class Live(NamedTuple):
     confirmed: bool
     reason: str  # the further words of a listing about it
     kind: Kind
+    carrier: int = 0  # the batch job that has claimed it; 0: none yet, or it is a batch job of its own
+    carriers: int = 0  # the batch jobs of its submission; 0: it is one of its own
 
 
 class Compared(NamedTuple):

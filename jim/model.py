@@ -141,6 +141,7 @@ class Kind(StrEnum):
     LOST = "lost"  # the job left the queue without having started
     VANISHED = "vanished"  # it started, ended, and left no exit record
     AVOIDED = "avoided"  # it came to a host that JIM avoids, and its wrapper has left it to another
+    NOT_BEGUN = "not begun"  # the batch jobs of its bundle ended, and none of them has begun it
     PUT_BACK = "put back"  # into the queue, by the batch system, after it had started
     REMOVED = "removed"  # its directory was removed while it ran
     CANCELLED = "cancelled"  # a person or a gatekeeper has cancelled it

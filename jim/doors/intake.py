@@ -197,6 +197,10 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         sample = {**check(handler, checked, site.site)}
     with foreign(of_the_type):
         sizing.check_limits(handler.resources(sample), site, size)
+    if checked.get("bundle") or checked.get("at_once"):
+        from jim.work import bundles  # most requests have none, and this module imports the adapter
+
+        bundles.check(checked, site)
     commands.try_first(handler, sample, size)
     _require_program(handler, checked, site)
     return handler, checked, size

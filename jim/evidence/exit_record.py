@@ -28,6 +28,7 @@ class Claim(NamedTuple):
     batch: str
     fence: bool
     started: str = ""  # by the node's clock
+    carrier: int = 0  # the batch job of its submission; 0: it is one of its own
 
 
 class Output(NamedTuple):
@@ -62,6 +63,7 @@ class ExitRecord(NamedTuple):
     sampled: bool = False  # that is the most that was seen from time to time, not the most there was
     kills: int = 0  # of its processes, by the kernel for want of memory; known only where the job has its own cgroup
     warned: int | None = None  # so many seconds before its time limit, by the wrapper itself
+    carrier: int = 0  # the batch job of its submission; 0: it is one of its own
     up: float | None = None  # duration by the time since the node's start, which nobody can set
 
     seen: float | None = None  # longer it cannot have run, as its keeper saw; None: what it reports can be true
@@ -90,6 +92,11 @@ class ExitRecord(NamedTuple):
         return word if word in ADVICE else ""
 
     @property
+    def claim(self) -> Claim:
+        """Return the claim of the process that wrote it, as far as it tells of that."""
+        return Claim(self.nonce, self.host, self.batch, fence=False, carrier=self.carrier)
+
+    @property
     def lacking(self) -> bool:
         """Tell whether the node lacked something that the site promises."""
         return self.reason.startswith(LACKING)
@@ -110,19 +117,23 @@ class JobsFile(NamedTuple):
 
     mark: str
     attempts: Mapping[int, tuple[int, int]]  # by index: n, attempt
+    carriers: int = 0  # batch jobs that run them; 0: each attempt is one of its own
 
 
 def read_jobs(text: str) -> JobsFile:
     """Read the facts in `jobs` that distinguish submissions."""
-    mark, numbers = "", dict[str, dict[str, str]]()
+    mark, carriers, numbers = "", "0", dict[str, dict[str, str]]()
     for line in text.split("\n"):
         index, word, value = (*line.split(" ", 2), "", "")[:3]
         if (index, word) == ("*", "mark"):
             mark = value
+        elif (index, word) == ("*", "carriers"):
+            carriers = value
         elif word in ("n", "attempt"):
             numbers.setdefault(index, {})[word] = value
     try:
-        return JobsFile(mark, {int(idx): (int(facts["n"]), int(facts["attempt"])) for idx, facts in numbers.items()})
+        attempts = {int(idx): (int(facts["n"]), int(facts["attempt"])) for idx, facts in numbers.items()}
+        return JobsFile(mark, attempts, int(carriers))
     except (KeyError, ValueError) as error:
         raise JimError(f"the file jobs of a submission has a wrong or missing line: {error}") from error
 
@@ -141,7 +152,13 @@ def read_claim(text: str) -> Claim:
         facts.get("batch", "").strip("-"),
         "fence" in facts,
         started,
+        _carrier(facts),
     )
+
+
+def _carrier(facts: Mapping[str, str]) -> int:
+    found = facts.get("carrier", "")
+    return int(found) if re.fullmatch("[0-9]{1,9}", found) else 0
 
 
 def is_forged(record: ExitRecord, nonce: str, claim: Claim | None) -> bool:
@@ -190,6 +207,7 @@ def read_exit_record(text: str) -> ExitRecord:
             **_peak(facts.get("peak", "")),
             kills=_count(facts.get("kills", "0")),
             warned=_number(facts.get("warned", "-")),
+            carrier=_carrier(facts),
             **_seen(facts.get("seen", "")),
         )
     except (KeyError, ValueError) as error:

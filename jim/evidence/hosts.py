@@ -24,7 +24,16 @@ MOST = 1 / 4  # of the hosts; if more are suspected, they testify against each o
 # A person or JIM itself ended these attempts, or their outputs were lost elsewhere: they say nothing about the host.
 NOT_THE_HOST = frozenset(
     {
-        *(Kind.CANCELLED, Kind.REMOVED, Kind.PUT_BACK, Kind.WISHED, Kind.RESTORED, Kind.LOST, Kind.AVOIDED),
+        *(
+            Kind.CANCELLED,
+            Kind.REMOVED,
+            Kind.PUT_BACK,
+            Kind.WISHED,
+            Kind.RESTORED,
+            Kind.LOST,
+            Kind.AVOIDED,
+            Kind.NOT_BEGUN,
+        ),
         Kind.OUTPUTS_LOST,
     }
 )

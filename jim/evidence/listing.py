@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jim.evidence import reasons
+from jim.evidence.carriers import Carried
 from jim.jobs import Change, Key, Live
 from jim.model import FINAL, Kind, Listing, Observation, Reason, State, Witness
 
@@ -105,10 +106,11 @@ def compare(listing: Listing, live: Sequence[Live], name_length: int = 1000) -> 
     """Compare a listing with the stored attempts."""
     result = Compared()
     missing, confirmed, alike = result.missing, result.confirmed, result.alike
+    carried = Carried(listing, name_length)
     # Written in full, with local names: this runs for every job of a listing of 250,000.
     for each in live:
-        grid, k, idx, n, attempt, state, started, mark, batch_id, known, reason, _ = each
-        seen = listing.get((batch_id, idx))
+        grid, k, idx, n, attempt, state, started, mark, batch_id, known, reason, _, _, carriers = each
+        seen = carried.of(each) if carriers else listing.get((batch_id, idx))
         # Batch ids are reused: only together with the mark does an id identify JIM's job.
         if seen is None or (seen.mark != mark and seen.mark[:name_length] != mark[:name_length]):
             missing[grid, k, idx] = each

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from jim.errors import plain
+from jim.evidence.carriers import Carried
 from jim.jobs import Live
 from jim.model import Listing, State
 
@@ -25,8 +26,9 @@ def grouped(listing: Listing, live: Sequence[Live], name_length: int) -> dict[tu
 
 def _waiting(listing: Listing, live: Sequence[Live], name_length: int) -> Iterator[tuple[Live, State, str]]:
     """Yield the attempts that the listing shows waiting, with its words."""
+    carried = Carried(listing, name_length)
     for each in live:
-        seen = None if each.started else listing.get((each.batch_id, each.idx))
+        seen = None if each.started else carried.of(each)
         if seen is None or seen.mark[:name_length] != each.mark[:name_length]:
             continue
         if seen.state is State.SUBMITTED and seen.waits:

@@ -26,6 +26,7 @@ WORDS: Mapping[Kind, str] = {
     Kind.LOST: "lost: {told}",
     Kind.VANISHED: "vanished: it started, ended, and left no exit record",
     Kind.AVOIDED: "left {host}, a host that JIM avoids, without having started",
+    Kind.NOT_BEGUN: "not begun: the batch jobs of its bundle ended before it had its turn",
     Kind.PUT_BACK: "put back into the queue by the batch system after it had started; it left no exit record",
     Kind.REMOVED: "its directory was removed while attempt {attempt} ran",
     Kind.CANCELLED: "cancelled {how}",

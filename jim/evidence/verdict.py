@@ -170,6 +170,18 @@ def of_left(host: str, *, before: int, cancelled: bool) -> Verdict:
     return Verdict(State.FAILED, found, Witness.FENCE, again=True, spent=spent, at_once=at_once)
 
 
+def of_left_over(*, before: int, cancelled: bool) -> Verdict:
+    """Judge an attempt that is fenced, and that no carrier of its submission had time to begin.
+
+    `before` earlier attempts do not count.
+    """
+    if cancelled:
+        return of_lost(None, cancelled=True)
+    return Verdict(
+        State.FAILED, reason(Kind.NOT_BEGUN), Witness.FENCE, again=True, spent=before >= SPARED_AT_MOST, at_once=True
+    )
+
+
 def of_waiting_in_vain(told: str, *, cancelled: bool) -> Verdict:
     """Judge an attempt that is fenced, and that the batch system would never have started."""
     if cancelled:

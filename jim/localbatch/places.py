@@ -23,21 +23,29 @@ def places(script: str, index: int) -> re.Pattern[str]:
 
     For a script that is not JIM's, no process is at such a path. Paths are as /proc shows them.
     """
-    beside = _beside(script)
-    own = [re.escape(str(beside / f"run.{index}"))]
-    if nonce := _nonce(beside, index):
-        own.append(f".*/jim-{nonce}")
+    beside, own = _beside(script), list[str]()
+    for each in _indices(beside, index):
+        own.append(re.escape(str(beside / f"run.{each}")))
+        if nonce := _nonce(beside, each):
+            own.append(f".*/jim-{nonce}")
     return re.compile(f"(?:{'|'.join(own)})(?:[/ ]|$)", re.DOTALL)
 
 
 def seen_below(script: str, index: int, boot: str) -> frozenset[tuple[int, int]]:
     """Return pid and birth of what the toucher of a task has seen below the payload's parent since this boot."""
-    beside = _beside(script)
-    nonce = _nonce(beside, index)
-    match = KNOWN.fullmatch(_read(beside / f"known.{index}.{nonce}", MOST_KNOWN)) if nonce else None
-    if not match or match[1].decode() != boot:
-        return frozenset()
-    return frozenset((int(pid), int(birth)) for pid, birth in map(bytes.split, match[2].splitlines()))
+    beside, found = _beside(script), set[tuple[int, int]]()
+    for each in _indices(beside, index):
+        nonce = _nonce(beside, each)
+        match = KNOWN.fullmatch(_read(beside / f"known.{each}.{nonce}", MOST_KNOWN)) if nonce else None
+        if match and match[1].decode() == boot:
+            found |= {(int(pid), int(birth)) for pid, birth in map(bytes.split, match[2].splitlines())}
+    return frozenset(found)
+
+
+def _indices(beside: Path, index: int) -> list[int]:
+    """Return the attempts that a batch job may be running: a carrier has begun several, of which most have ended."""
+    begun = re.findall(rb"^[0-9]{1,9}$", _read(beside / f"carried.{index}", MOST_KNOWN), re.MULTILINE)
+    return [each for each in map(int, begun) if not (beside / f"exit.{each}").exists()] or [index]
 
 
 def _beside(script: str) -> Path:

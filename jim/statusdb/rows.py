@@ -21,7 +21,7 @@ GIVEN_UP = "SELECT * FROM attempt INDEXED BY attempt_over WHERE over <> '' AND v
 # Joined from the submissions that the batch system has, by its answer or a listing.
 LIVE = (
     "SELECT a.grid, a.k, a.idx, a.n, a.attempt, l.state, a.started <> '' AS started, s.mark, s.batch_id, "
-    "s.state = 'confirmed' AS confirmed, l.reason, l.kind FROM submission s "
+    "s.state = 'confirmed' AS confirmed, l.reason, l.kind, a.carrier, s.carriers FROM submission s "
     "JOIN attempt a ON a.grid = s.grid AND a.k = s.k "
     "JOIN local_job l ON l.grid = a.grid AND l.n = a.n WHERE s.state IN ('recorded', 'confirmed') AND a.verdict = ''"
 )
@@ -63,6 +63,11 @@ CLAIMED = (
 
 
 IN_BATCH_WORDS = ", ".join(sorted(repr(state.value) for state in IN_BATCH))
+# Carriers that the batch system has or may have.
+CARRYING = (
+    "SELECT grid, carriers FROM submission INDEXED BY submission_with_carriers WHERE carriers > 0 "
+    "AND state IN ('intended', 'unknown', 'full', 'recorded', 'confirmed')"
+)
 COMPLETING = "SELECT grid, n FROM local_job INDEXED BY local_job_completing WHERE state = 'completing' ORDER BY grid, n"
 NEXT_DUE = "SELECT min(due) FROM local_job INDEXED BY local_job_waiting WHERE state = 'waiting' AND grid = ?"
 ELSEWHERE = "SELECT id, place FROM grid_job INDEXED BY grid_job_elsewhere WHERE place NOT IN ('', CAST(id AS TEXT))"
@@ -76,8 +81,8 @@ ADD_GRID_JOB = (
 # `tries` counts looks in these states; for an intended submission it counts batch commands that could not start.
 LOOK_ANEW = "UPDATE submission SET tries = 0 WHERE state IN ('unknown', 'full', 'refused', 'cancelled')"
 TAKE_UP = (
-    "INSERT INTO submission (grid, k, mark, size, state, updated, reason, kind, facts) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO submission (grid, k, mark, size, state, updated, carriers, reason, kind, facts) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # The attempts last, and of others only: a large submission of one's own has many with a verdict.
 RIVALS = (
@@ -225,9 +230,9 @@ def with_whole_reason(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attempt(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    *told, kind, facts, nonce = row
+    *told, kind, facts, nonce, carrier = row
     told[_RECORD] = unpacked(told[_RECORD])
-    return *told, _KINDS.get(kind, Kind.UNKNOWN), _facts(facts), nonce
+    return *told, _KINDS.get(kind, Kind.UNKNOWN), _facts(facts), nonce, carrier
 
 
 def _with_record(columns: dict[str, Any]) -> dict[str, Any]:
@@ -274,9 +279,9 @@ def attempt_columns(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 def live(row: tuple[Any, ...]) -> Live:
     """Read a row of LIVE, whose columns have the order of `Live`: there may be 100,000."""
-    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind = row
+    grid, k, idx, n, attempt, state, started, mark, batch_id, confirmed, reason, kind, *carried = row
     started, confirmed, kind = bool(started), bool(confirmed), _KINDS.get(kind, Kind.UNKNOWN)
-    return Live(grid, k, idx, n, attempt, STATES[state], started, mark, batch_id, confirmed, reason, kind)
+    return Live(grid, k, idx, n, attempt, STATES[state], started, mark, batch_id, confirmed, reason, kind, *carried)
 
 
 def new_local_jobs(first: int, pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:

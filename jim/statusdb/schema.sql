@@ -85,9 +85,11 @@ CREATE TABLE submission (
     asked TEXT NOT NULL DEFAULT '',     -- the resources that it is sent with, JSON; empty: by a version before
     intended TEXT NOT NULL DEFAULT '',  -- when: nothing of it can have run before; empty: by a version before
     booted TEXT NOT NULL DEFAULT '',    -- the same moment by a clock that nobody can set: boot id, seconds since boot
+    carriers INTEGER NOT NULL DEFAULT 0,    -- batch jobs that run its attempts; 0: each attempt is one of its own
     PRIMARY KEY (grid, k)
 ) WITHOUT ROWID;
 CREATE INDEX submission_by_state ON submission (state);
+CREATE INDEX submission_with_carriers ON submission (state, grid) WHERE carriers > 0;
 
 CREATE TABLE attempt (
     grid INTEGER NOT NULL,
@@ -105,6 +107,7 @@ CREATE TABLE attempt (
     kind TEXT NOT NULL DEFAULT '',      -- of the reason
     facts TEXT NOT NULL DEFAULT '',
     nonce TEXT NOT NULL DEFAULT '',     -- of the claim, from the report of the start until the verdict; empty: not known
+    carrier INTEGER NOT NULL DEFAULT 0, -- index of the batch job that has claimed it; 0: none, or one of its own
     PRIMARY KEY (grid, k, idx)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_of ON attempt (grid, n, attempt);

@@ -178,6 +178,15 @@ class Store(Submissions):
             self._in_batch = counted
         return counted
 
+    def batch_jobs(self) -> int:
+        """Count the batch jobs that the batch system has or may have: a carrier is one, however many pieces it runs."""
+        sql = (
+            f"WITH carrying AS ({rows.CARRYING}) SELECT (SELECT ifnull(sum(carriers), 0) FROM carrying) - "
+            f"(SELECT ifnull(sum(count), 0) FROM tally WHERE state IN ({rows.IN_BATCH_WORDS}) "
+            "AND grid IN (SELECT grid FROM carrying))"
+        )
+        return self.in_batch() + int(self.db.execute(sql).fetchone()[0])
+
     # Splitting
 
     def empty(self, grid: int) -> None:
@@ -311,15 +320,27 @@ class Store(Submissions):
         jobs: Sequence[LocalJob],
         seconds: int | None = None,
         asked: Mapping[str, Any] = NOTHING,
+        carriers: int = 0,
     ) -> None:
         """Record, before anything is done, that these waiting local jobs are submitted together as submission k."""
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
             self.db.execute(
-                "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked, intended, booted) "
-                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5, ?8)",
-                (grid, k, mark, len(jobs), now, seconds, as_json(asked) if asked else "", self.clock.booted()),
+                "INSERT INTO submission "
+                "(grid, k, mark, size, state, updated, wall_seconds, asked, intended, booted, carriers) "
+                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5, ?8, ?9)",
+                (
+                    grid,
+                    k,
+                    mark,
+                    len(jobs),
+                    now,
+                    seconds,
+                    as_json(asked) if asked else "",
+                    self.clock.booted(),
+                    carriers,
+                ),
             )
             self.db.executemany(
                 rows.ADD_ATTEMPT,

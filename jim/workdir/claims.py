@@ -19,6 +19,7 @@ from jim.files import passes, read_regular, replace_durably, sync_directory
 from jim.workdir.pinned import pinned
 
 LONGEST_CLAIM = 4096
+STOP = "stop"  # in a submission directory: its carriers begin nothing more
 
 
 class Trace(NamedTuple):
@@ -89,6 +90,15 @@ def put_over(directory: Path, index: int, nonce: str, why: str) -> None:
                 over.rmdir()  # the wrapper's node may have died at this moment
             raise JimError(f"cannot write {over} now")
         sync_directory(here)
+
+
+def stop_carriers(directory: Path, *, stops: bool) -> None:
+    """Have the carriers of a submission claim nothing more, or go on; repeating this changes nothing."""
+    with suppress(FileNotFoundError), pinned(directory) as here:
+        if stops:
+            replace_durably(here / STOP, b"")
+        else:
+            (here / STOP).unlink(missing_ok=True)
 
 
 def has_refused(directory: Path, index: int) -> bool:
@@ -164,4 +174,4 @@ def _claims(directory: Path) -> Iterator[tuple[int, Claim]]:
 
 
 def _claim_told(record: ExitRecord | None) -> Claim | None:
-    return Claim(record.nonce, record.host, record.batch, fence=False) if record else None
+    return record.claim if record else None

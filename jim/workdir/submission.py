@@ -32,10 +32,11 @@ Sharing = Callable[[], str]
 OWNER = "owner"  # in a grid job's directory: the owner
 SUBMISSION = re.compile(r"s[1-9][0-9]{0,8}")
 LONGEST_OWNER, LONGEST_JOBS = 10_000_000, 10**10
-PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-job")  # of the worker node
+PROGRAMS = ("local-job-outputs", "local-job-watch", "jim-publish", "local-carrier", "local-job")  # of the worker node
 # Last part of the directory's name of a grid job that ended before it was submitted, when the usual name is in use.
 NEVER_SENT = "0"
 SENT = "sent"  # the last try of the batch command that may have run; never removed
+CARRIER = "local-carrier"  # the program of a batch job that runs several attempts
 MADE = "made."  # begins the name of a file beside a submission directory, written before that is made; never removed
 LUGGAGE = "luggage"  # files that a job takes along to a worker node that does not see the work directory
 
@@ -183,17 +184,19 @@ def prepare_submission(
     common: Mapping[str, str],
     settings: Sequence[tuple[str, str]],
     lines: Sequence[Line],
+    carriers: int = 0,
     *,
     shared: bool = True,
 ) -> Path:
     """Make a submission directory durable and return the script for the batch system.
 
-    `common` names the batch system's variables: index, id, restart. `shared`: worker nodes see the directory. Repeating
-    this changes nothing.
+    `common` names the batch system's variables: index, id, restart. `carriers`: so many batch jobs run all attempts.
+    `shared`: worker nodes see the directory. Repeating this changes nothing.
     """
     text = "".join(f"* {word} {value}\n" for word, value in settings) + "".join(map(_job_lines, enumerate(lines, 1)))
     if shared:
-        script = _script(str(directory), str(directory.parent / WRAPPER), common)
+        program = directory.parent / (CARRIER if carriers else WRAPPER)
+        script = _script(str(directory), str(program), common)
     else:
         script = _script(f"{directory.parent.name}/{directory.name}", "./remote-job", common)
     with held(directory.parent) as place:
@@ -235,7 +238,7 @@ def _script(place: str, wrapper: str, variables: Mapping[str, str]) -> str:
     return (
         "#!/bin/sh\n"
         # Variables of the batch command, which some batch systems pass on.
-        f"unset PYTHONPATH {MARK_VARIABLE}\n"
+        f"unset PYTHONPATH JIM_CARRIER {MARK_VARIABLE}\n"
         '[ "${LC_ALL-}" != C ] || unset LC_ALL\n'
         f'export JIM_BATCH_ID="${{{variables["id"]}:-}}" JIM_RESTART="{restart}"\n'
         f'set -- {shlex.quote(place)} "${{{variables["index"]}:-1}}"\n'

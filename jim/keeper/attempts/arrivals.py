@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jim.errors import JimError, StoreError
 from jim.evidence import verdict
-from jim.evidence.exit_record import ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
+from jim.evidence.exit_record import Claim, ExitRecord, is_forged, is_whole, kept_nonce, read_exit_record
 from jim.files import missed
 from jim.jobs import Attempt, Change, Key
 from jim.keeper.attempts import asked_for, bulk_reports, judging, publishing, spool
@@ -215,8 +215,7 @@ def _is_put_off(keeper: Keeper, arrival: Arrival, error: Exception) -> bool:
 
 def _start(keeper: Keeper, arrival: Arrival) -> None:
     """Take in that a process won the claim: the attempt runs, whatever the queue shows."""
-    attempt, claim = _attempt(keeper, arrival), bulk_reports.claim_in(arrival.path)
-    begun(keeper, attempt, claim.host, claim.batch, claim.nonce)
+    begun(keeper, _attempt(keeper, arrival), bulk_reports.claim_in(arrival.path))
 
 
 def _attempt(keeper: Keeper, arrival: Arrival) -> Attempt:
@@ -231,14 +230,15 @@ def _attempt_of(keeper: Keeper, key: Key, mark: str) -> Attempt:
     return attempt
 
 
-def begun(keeper: Keeper, attempt: Attempt, host: str, batch_id: str, nonce: str = "") -> None:
-    """Record that an attempt has started, and the nonce of its claim, if that was seen."""
+def begun(keeper: Keeper, attempt: Attempt, claim: Claim) -> None:
+    """Record that an attempt has started, and what is known of its claim."""
     if attempt.verdict or attempt.started:
         return
     store, grid, key = keeper.store, attempt.grid, (attempt.grid, attempt.k, attempt.idx)
-    store.set_attempt(*key, started=keeper.clock.utc(), host=host, nonce=kept_nonce(nonce))
+    nonce = kept_nonce(claim.nonce)
+    store.set_attempt(*key, started=keeper.clock.utc(), host=claim.host, nonce=nonce, carrier=claim.carrier)
     keeper.channel.starts.started(key[:2], keeper.clock.boot())
-    confirm(keeper, key, batch_id)
+    confirm(keeper, key, claim.batch)
     was = store.state(grid, attempt.n)
     if was in bulk_reports.PENDING:
         store.change([Change(grid, attempt.attempt, was, State.RUNNING, Witness.CLAIM, [attempt.n])])
@@ -292,7 +292,7 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
         spool.note_once(keeper, "late exit record", Witness.EXIT_RECORD, attempt, f"attempt {attempt.attempt}")
         return
     _refuse_forged(keeper, attempt, record)
-    begun(keeper, attempt, record.host, record.batch)
+    begun(keeper, attempt, record.claim._replace(nonce=""))
     record = store_record(keeper, attempt, record, text)
     wish = judging.cancelled(keeper, attempt.grid, attempt.n)
     program = asked_for.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""

@@ -12,6 +12,7 @@ from jim.keeper.keeper import Keeper
 from jim.model import Resources
 from jim.request import handler_of
 from jim.trust.plugins import foreign
+from jim.work.bundles import bundle_of
 
 AVOID = "avoid"
 
@@ -48,8 +49,9 @@ def _told(resources: Resources) -> dict[str, Any]:
 
 def intend(keeper: Keeper, job: GridJob, k: int, mark: str, waiting: list[LocalJob]) -> None:
     """Record the intent to send these local jobs, with the resources that they ask for."""
-    resources = resources_of(keeper, waiting[0])
-    keeper.store.intend(job.id, k, mark, waiting, resources.wall_seconds or 0, _told(resources))
+    resources, bundle = resources_of(keeper, waiting[0]), bundle_of(job.request)
+    carriers = bundle.carriers(len(waiting)) if bundle else 0
+    keeper.store.intend(job.id, k, mark, waiting, resources.wall_seconds or 0, _told(resources), carriers)
 
 
 def keep_sent_with(keeper: Keeper, submission: Submission, first: LocalJob, avoid: tuple[str, ...]) -> None:

@@ -38,6 +38,7 @@ class Report(NamedTuple):
     record: ExitRecord | None = None
     text: str = ""  # the exit record if the end is good
     nonce: str = ""  # of the claim, if the report is that of the start alone
+    carrier: int = 0
     length: int = 0  # of what was read: of a bad end, too, all outputs are in memory
 
 
@@ -80,7 +81,7 @@ def _report(mark: str, key: Key, paths: Mapping[str, Path]) -> Report | None:
         if "exit" in paths:
             return _of_exit_record(mark, key, record_in(paths["exit"]))
         claim = claim_in(paths["start"])
-        return Report(mark, key, claim.host, claim.batch, nonce=kept_nonce(claim.nonce))
+        return Report(mark, key, claim.host, claim.batch, nonce=kept_nonce(claim.nonce), carrier=claim.carrier)
     return None
 
 
@@ -89,7 +90,8 @@ def _of_exit_record(mark: str, key: Key, text: str) -> Report | None:
     if (record.mark, record.index) != (mark, key[2]):
         return None
     good = verdict.of_exit_record(record, cancelled=False).state is State.COMPLETING
-    return Report(mark, key, record.host, record.batch, record, text if good else "", length=len(text))
+    told = text if good else ""
+    return Report(mark, key, record.host, record.batch, record, told, carrier=record.carrier, length=len(text))
 
 
 def unconfirmed(keeper: Keeper, found: Iterable[Report]) -> Iterator[Report]:
@@ -141,9 +143,9 @@ def _steps(report: Report, about: Compared) -> list[tuple[State, State, Witness]
 
 
 def _columns(keeper: Keeper, report: Report, about: Compared, now: str) -> dict[str, Any]:
-    begun = {} if about.started else {"started": now, "host": report.host}
-    if report.nonce and not about.started:
-        begun["nonce"] = report.nonce
+    begun: dict[str, Any] = {} if about.started else {"started": now, "host": report.host}
+    if not about.started:
+        begun |= {name: value for name in ("nonce", "carrier") if (value := getattr(report, name))}
     if not report.text or report.record is None:
         return begun
     return begun | {"record": plausible(keeper, about, about.n, report.record, report.text)}

@@ -5,12 +5,13 @@ A wrapper that leaves takes no claim, so another start of the same attempt may h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from jim.errand import Errand
 from jim.evidence import verdict
 from jim.evidence.avoiding import SPARED_AT_MOST
-from jim.jobs import Attempt
+from jim.jobs import Attempt, Key
 from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.missing_directories import Holders, take_claims
@@ -34,21 +35,27 @@ def _taken(keeper: Keeper, holders: Holders) -> None:
                 keeper.store.spared.count_in(key)
             elif holder and not holder.fence:
                 keeper.store.spared.count_in(key)
-                arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
+                arrivals.begun(keeper, attempt, holder)
             else:
                 left(keeper, attempt, hosts.get(key, ""))
 
 
 def left(keeper: Keeper, attempt: Attempt, host: str) -> None:
     """Judge a fenced attempt whose wrapper has left a host; the first ones of a local job do not count."""
-    if attempt.verdict:
-        return
-    key = attempt.grid, attempt.k, attempt.idx
+    if not attempt.verdict:
+        _spare(keeper, (attempt.grid, attempt.k, attempt.idx), attempt.n, partial(verdict.of_left, host), host)
+
+
+def left_over(keeper: Keeper, key: Key, n: int) -> None:
+    """Judge a fenced attempt that no carrier has begun; the first ones of a local job do not count."""
+    _spare(keeper, key, n, verdict.of_left_over)
+
+
+def _spare(keeper: Keeper, key: Key, n: int, judge: Callable[..., verdict.Verdict], host: str = "") -> None:
     with keeper.store.transaction():
-        before = keeper.store.spared.count(attempt.grid, attempt.n)
+        before = keeper.store.spared.count(key[0], n)
         if before < SPARED_AT_MOST:
-            keeper.store.spared.spare(key, attempt.n, host)
+            keeper.store.spared.spare(key, n, host)
         else:
             keeper.store.spared.count_in(key)
-        wish = judging.cancelled(keeper, attempt.grid, attempt.n)
-        judging.record(keeper, key, verdict.of_left(host, before=before, cancelled=wish))
+        judging.record(keeper, key, judge(before=before, cancelled=judging.cancelled(keeper, key[0], n)))

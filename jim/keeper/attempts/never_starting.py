@@ -52,7 +52,7 @@ def _taken(keeper: Keeper, reasons: Mapping[Key, str], holders: Holders) -> None
             if attempt is None or attempt.verdict:
                 continue
             if holder and not holder.fence:
-                arrivals.begun(keeper, attempt, holder.host, holder.batch, holder.nonce)
+                arrivals.begun(keeper, attempt, holder)
                 continue
             cancelled = judging.cancelled(keeper, attempt.grid, attempt.n)
             judging.record(keeper, key, verdict.of_waiting_in_vain(reasons[key], cancelled=cancelled))

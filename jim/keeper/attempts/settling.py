@@ -17,6 +17,7 @@ from pathlib import Path
 from jim.errand import Errand
 from jim.errors import BatchError, JimError, StoreError
 from jim.evidence import verdict
+from jim.evidence.carriers import end_of
 from jim.evidence.exit_record import Claim, ExitRecord, is_forged
 from jim.evidence.listing import Doubt
 from jim.files import passes
@@ -98,7 +99,7 @@ def _tried(keeper: Keeper, look: Callable[[Keeper, Doubt], Finding], doubt: Doub
 
 
 def _with_reported_end(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, int], Observation]) -> Doubt:
-    end = _end_of(doubt.live, ended, keeper.adapter.name_length)
+    end = end_of(doubt.live, ended, keeper.adapter.name_length)
     finished = end is not None and end.state.final
     since = min(doubt.told, keeper.clock.boot()) if finished else math.inf
     return replace(doubt, ended=end, finished=finished, told=since)
@@ -106,12 +107,6 @@ def _with_reported_end(keeper: Keeper, doubt: Doubt, ended: Mapping[tuple[str, i
 
 def _history(keeper: Keeper, doubts: Sequence[Doubt]) -> dict[tuple[str, int], Observation]:
     return keeper.channel.history(sorted({doubt.live.batch_id for doubt in doubts if doubt.live.batch_id}))
-
-
-def _end_of(live: Live, ended: Mapping[tuple[str, int], Observation], width: int) -> Observation | None:
-    """Return how an attempt ended. Batch ids are reused, also among our jobs: only id and mark name a job."""
-    seen = ended.get((live.batch_id, live.idx))
-    return seen if seen and seen.mark[:width] == live.mark[:width] else None
 
 
 def _exit_record(keeper: Keeper, directory: Path, live: Live, left: Trace) -> str:
@@ -261,6 +256,8 @@ def _take(keeper: Keeper, key: Key, finding: Finding) -> None:
         _take_record(keeper, key, finding.record)
     elif finding.left and (attempt := keeper.store.attempt(*key)):
         left_hosts.left(keeper, attempt, finding.left)
+    elif finding.lost and seen.live.carriers and (seen.ended is None or seen.ended.code == 0):
+        left_hosts.left_over(keeper, key, seen.live.n)
     elif finding.lost:
         judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))
     elif stopped:
@@ -308,7 +305,8 @@ def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) 
         wall_seconds = asked_for.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k)
         found = verdict.before_its_time(found, lived, wall_seconds)
     found = verdict.recovered(found, finding.recovery)
-    arrivals.begun(keeper, attempt, "", doubt.live.batch_id)  # if its start was never reported
+    start = Claim("", "", doubt.live.batch_id, fence=False)
+    arrivals.begun(keeper, attempt, start)  # if its start was never reported
     if finding.is_dead:
         judging.record(keeper, key, found)
     else:

@@ -19,7 +19,7 @@ from jim.request.values import KIND_NAMES
 from jim.site.file import Site
 from jim.site.realm import with_files
 from jim.statusdb.store import Store
-from jim.work import sizing
+from jim.work import bundles, sizing
 from jim.work.lookup import refuse_unknown
 from jim.work.own_values import CUT_BY, KNOWN_BY
 from jim.workdir import credentials, packages
@@ -87,6 +87,7 @@ def checked(site: Site, job: GridJob, wanted: Changes) -> dict[str, Any]:
     """Check the changed request as if it were handed in."""
     handler, new = check({**job.request, **wanted}, site.site.handlers, looked_up=sizing.is_looked_up(job.request))
     sizing.check_limits(handler.resources(new), site)
+    bundles.check(new, site)
     for kind, path in credentials.paths_in(new).items() if credentials.KINDS.keys() & wanted.keys() else ():
         credentials.usable(kind, path, credentials.now())
     return new

@@ -16,6 +16,7 @@ from functools import cache, partial
 from jim.errand import Errand
 from jim.errors import BatchError
 from jim.evidence import queue_words
+from jim.evidence.carriers import batch_jobs
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, shown, unseen
 from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
@@ -155,7 +156,7 @@ def _leftovers(
 
     A batch system may requeue jobs by itself. A job that goes on after its end was reported has not reported it.
     """
-    known = {(each.batch_id, each.idx) for each in live}
+    known = batch_jobs(live)
     about = _Senders(store, re.compile(rf"jim-(?:{'|'.join(keeper.hold.instances)})-([0-9]+)-([0-9]+)"))
     left, lingering = list[tuple[str, int]](), dict[tuple[str, int], tuple[int, int]]()
     for key, seen in listing.items():

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from jim.errand import Errand
 from jim.errors import JimError
+from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
+from jim.keeper.attempts import arrivals, ending, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING, SPARE_THREAD
-from jim.keeper.missing_directories import fence
+from jim.keeper.missing_directories import Holders, fence, take_claims
 from jim.keeper.queue.reused_ids import Others, also_of, others_of, require_no_doubt
 from jim.keeper.reasons import NEVER_SENT
 from jim.keeper.workers import NEVER
 from jim.model import State, Step, Verb, Witness
+from jim.workdir.claims import stop_carriers
 from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
+NEVER_TOUCHED = -1.0  # so no claim is as old as that: only its wrapper's word ends such an attempt
 # The batch system's verbs that fulfil a wish, for pending and for running jobs; the state that each verb applies to.
 BATCH_VERBS: dict[str, tuple[str, str]] = {Verb.SUSPEND: ("hold", "suspend"), Verb.RESUME: ("release", "resume")}
 ACTED_ON = {"hold": State.SUBMITTED, "suspend": State.RUNNING, "release": State.HELD, "resume": State.SUSPENDED}
@@ -34,6 +38,7 @@ class Fulfilling:
 
     def __init__(self) -> None:
         self._told: dict[int, float] = {}  # when the batch system was last told to release what a resume is about
+        self._stops: dict[int, str] = {}  # the last wish that carriers of a grid job were told
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Repeat the commands as long as live attempts show that the batch system has not obeyed."""
@@ -48,13 +53,18 @@ class Fulfilling:
         when = self._change(keeper, job, live) if job.wish else NEVER
         for n in single:
             end_single(keeper, job.id, n)
-        return min(when, _cancel(keeper, job.id, [each for each in live if each.n in single]))
+        wished = [each for each in live if each.n in single]
+        _cancel_carried(keeper, job.id, [each for each in wished if each.carriers])
+        return min(when, _cancel(keeper, job.id, [each for each in wished if not each.carriers]))
 
     def _change(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> float:
         """Hold or release pending jobs; suspend or resume running ones, where the batch system lets users do so."""
         key = ("wish", job.id)
         if keeper.workers.busy(key):
             return NEVER
+        if (carried := sorted({each.k for each in live if each.carriers})) and self._stops.get(job.id) != job.wish:
+            stop = partial(_stop_carriers, keeper, job, carried)
+            return keeper.workers.start(Errand(key, stop, partial(self._stopped, job), grid=job.id, repeats=True))
         verbs = _verbs(keeper, job.wish)
         acted_on = [each for each in self._reached(keeper, job, live) if each.state in verbs]
         others = others_of(keeper, acted_on)
@@ -75,6 +85,9 @@ class Fulfilling:
             self._told.pop(job.id, None)
             keeper.store.set_grid_job(job.id, wish="")
         return keeper.looks.wait_for(LISTING, job.id) if live else NEVER
+
+    def _stopped(self, job: GridJob, _: None) -> None:
+        self._stops[job.id] = job.wish
 
     def _reached(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> Sequence[Live]:
         """Return the attempts that a verb may still reach.
@@ -166,11 +179,49 @@ def _ids(keeper: Keeper, live: Sequence[Live], holders: Mapping[int, Claim]) -> 
 
     A batch system that accepted a submission twice may run an attempt under another batch id than the stored one.
     """
+    if live[0].carriers:
+        yield from _carriers(keeper, live[0], holders.values())
+        return
     for each in live:
         batch = holders[each.idx].batch if holders else ""
         for id_ in dict.fromkeys((each.batch_id, batch and keeper.adapter.batch_id(batch))):
             if id_:
                 yield id_, each.mark, each.idx
+
+
+def _carriers(keeper: Keeper, one: Live, holders: Iterable[Claim]) -> Iterator[tuple[str, str, int]]:
+    """Yield the batch ids of all carriers of a submission, of which one local job is given, with mark and index."""
+    batches = {keeper.adapter.batch_id(each.batch) for each in holders if each.batch}
+    for id_ in sorted({one.batch_id, *batches} - {""}):
+        yield from ((id_, one.mark, index) for index in range(1, one.carriers + 1))
+
+
+def _cancel_carried(keeper: Keeper, grid: int, live: Sequence[Live]) -> None:
+    """End single local jobs of carriers. These go on with others, so the batch system has nothing to end."""
+    key = ("cancel carried", grid)
+    if live and keeper.workers.ready(key) and not keeper.workers.crowded(spare=OTHERS):
+        work = partial(take_claims, keeper, [(each.grid, each.k, each.idx) for each in live])
+        keeper.workers.start(Errand(key, work, partial(_end_carried, keeper), grid=grid, repeats=True))
+
+
+def _end_carried(keeper: Keeper, holders: Holders) -> None:
+    """Judge those that were fenced, and give up those that run: their wrappers look for that every ten seconds."""
+    with keeper.store.transaction():
+        for key, holder in holders.items():
+            attempt = keeper.store.attempt(*key)
+            if attempt is None or attempt.verdict or attempt.over:
+                continue
+            if holder is None or holder.fence:
+                judging.record(keeper, key, verdict.of_lost(None, cancelled=True))
+            else:
+                arrivals.begun(keeper, attempt, holder)
+                ending.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), NEVER_TOUCHED)
+
+
+def _stop_carriers(keeper: Keeper, job: GridJob, submissions: Sequence[int]) -> None:
+    """Have carriers begin nothing while a grid job is suspended. Runs in a worker."""
+    for k in submissions:
+        stop_carriers(submission_directory(keeper.directory(job.id), k), stops=job.wish == Verb.SUSPEND)
 
 
 def _fenced(keeper: Keeper, grid: int, k: int, indices: Sequence[int]) -> Mapping[int, Claim]:
@@ -206,9 +257,10 @@ def _targets(verbs: Mapping[State, str], live: Sequence[Live], others: Others) -
     """
     targets: dict[str, list[tuple[str, int]]] = {verb: [] for verb in verbs.values()}
     for each in live:
-        if not others.have((each.batch_id, each.mark)):
-            targets[verbs[each.state]].append((each.batch_id, each.idx))
-    return {verb: ids for verb, ids in targets.items() if ids}
+        # What no carrier has begun is not a batch job: its carriers are told to stop in another way.
+        if not others.have((each.batch_id, each.mark)) and (each.carrier or not each.carriers):
+            targets[verbs[each.state]].append((each.batch_id, each.carrier or each.idx))
+    return {verb: list(dict.fromkeys(ids)) for verb, ids in targets.items() if ids}
 
 
 def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]], others: Others) -> str:

@@ -18,6 +18,7 @@ from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.realm import opener_of
 from jim.site.settings import Payload
+from jim.work.bundles import bundle_of, of_carrier
 from jim.work.commands import command, payload_settings
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
@@ -64,11 +65,16 @@ def hand_over(
     apart = bool(job.splitter) or any(each.own for each in jobs)  # each local job has lines of its own
     lines = [Line(*_line(handler, job, each, apart=apart)) for each in jobs]
     resources = site.complete(handler.resources({**job.request, **jobs[0].own}))
-    settings = [*_settings(keeper, job, submission), *_limits(resources)]
+    settings = _settings(keeper, job, submission)
     settings += [] if apart else payload_settings(handler, job.request)
-    script = prepare_submission(directory, variables, settings, lines, shared=adapter.shared_work)
+    if submission.carriers:
+        resources, more = _carried(keeper, job, submission, resources)
+        settings += more
+    else:
+        settings += _limits(resources)
+    script = prepare_submission(directory, variables, settings, lines, submission.carriers, shared=adapter.shared_work)
     options = (*site.batch.options, *(resources.batch_options or ()))
-    batch = Batch(submission.mark, str(script), str(directory), len(jobs), resources, options, avoid)
+    batch = Batch(submission.mark, str(script), str(directory), submission.batch_jobs, resources, options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
 
@@ -139,6 +145,22 @@ def _limits(resources: Resources) -> list[tuple[str, str]]:
     """Return the time limit, if a wrapper is to warn of it."""
     wall, warn = resources.wall_seconds, resources.warn_seconds
     return [("wall", str(wall)), ("warn", str(warn))] if wall and warn and warn < wall else []
+
+
+def _carried(
+    keeper: Keeper, job: GridJob, submission: Submission, each: Resources
+) -> tuple[Resources, list[tuple[str, str]]]:
+    """Return what a carrier asks for, and what it has to know: who else there is, and when its time is over."""
+    share = -(-submission.size // submission.carriers)
+    bundle = bundle_of(job.request)
+    lanes = min(bundle.at_once, share) if bundle else 1
+    most = keeper.site.batch.most_wall_seconds
+    whole = of_carrier(each, share, lanes, most)
+    facts = [("carriers", str(submission.carriers)), ("lanes", str(lanes))]
+    if each.wall_seconds:
+        warn = each.warn_seconds if each.warn_seconds and each.warn_seconds < each.wall_seconds else 0
+        facts += [("wall", str(each.wall_seconds)), ("warn", str(warn)), ("carrier_wall", str(whole.wall_seconds))]
+    return whole, facts
 
 
 def _surroundings(payload: Payload) -> list[tuple[str, str]]:

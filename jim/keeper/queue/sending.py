@@ -27,11 +27,13 @@ from jim.keeper.queue.handing_over import OF_EACH, hand_over, look_for_tries, re
 from jim.keeper.queue.sending_order import Senders, Turns, not_held_back
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
+from jim.work.bundles import Bundle, bundle_of
 
 log = logging.getLogger(__name__)
 FULL = "full"  # errand key: counts how often the batch system was full
 STEPS = (Step.SPLIT, Step.ACTIVE)
 AT_ONCE_SECONDS = 0.01  # of the loop
+MOST_CARRIED = 5000  # local jobs of a submission with carriers, which is stored in one transaction
 # What a payload may cause that has put something else in the place of its grid job's directory: other grid jobs go on.
 ERRORS_OF_ONE_GRID_JOB = NotADirectoryError, PermissionError
 FURTHER = (SubmissionState.CONFIRMED, SubmissionState.ENDED)  # states that follow the answer to a submission
@@ -53,10 +55,10 @@ UNSENT = (
 
 
 class Sending:
-    """The move that bundles waiting local jobs into submissions and runs the batch commands of intended ones."""
+    """The move that makes submissions of waiting local jobs and runs the batch commands of intended ones."""
 
     def __init__(self, disks: Disks) -> None:
-        self.most = sys.maxsize  # local jobs in a submission: what the batch system has had room for
+        self.most = sys.maxsize  # batch jobs in a submission: what the batch system has had room for
         self.disks = disks
         self._turns, self._senders = Turns(), Senders()
         self._own = set[str]()  # marks of submissions that no keeper before this one can have handed over
@@ -83,14 +85,15 @@ class Sending:
             if not turn:
                 break
             with suppress(UnknownJob):
-                self._bundle(keeper, keeper.store.grid_job(turn[1]), self._senders.room(keeper, turn[0]))
+                self._send(keeper, keeper.store.grid_job(turn[1]), self._senders.room(keeper, turn[0]))
             self._turns.had(*turn)  # last: a grid job whose turn fails gets another turn
 
-    def _bundle(self, keeper: Keeper, job: GridJob, room: int) -> None:
+    def _send(self, keeper: Keeper, job: GridJob, room: int) -> None:
         if not _may_send(keeper, job):
             return
-        room = min(room, _room(keeper), _room(keeper, job))
-        most = min(room, keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
+        bundle = bundle_of(job.request) or Bundle(1)
+        batch_jobs = min(_room(keeper), keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
+        most = min(room, _room(keeper, job), batch_jobs * bundle.size, max(batch_jobs, MOST_CARRIED))
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting := not_held_back(keeper, job, waiting):
             mark = _intend(keeper, job, waiting)
@@ -145,13 +148,13 @@ class Sending:
         self._own.discard(submission.mark)
         keeper.workers.forget(FULL)
         keeper.hold.written.good()
-        self.most = max(self.most, 2 * submission.size)
+        self.most = max(self.most, 2 * submission.batch_jobs)
         keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
 
     def _failed(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
         if isinstance(error, Full):  # the batch system works
-            self.most = max(1, submission.size // 2)
+            self.most = max(1, submission.batch_jobs // 2)
         if not isinstance(error, NotStarted | OSError):  # the submission is not handed over again
             self._own.discard(submission.mark)
         _sort_out(keeper, submission, error)
@@ -178,10 +181,10 @@ def _may_send(keeper: Keeper, job: GridJob) -> bool:
 
 
 def _room(keeper: Keeper, job: GridJob | None = None) -> int:
-    """Return how many more local jobs the limits allow in the queue, for the site or for a grid job."""
+    """Return how many more batch jobs the site's limit allows, or how many more local jobs of a grid job."""
     limits = keeper.site.limits
     if job is None:
-        return limits.queued - keeper.store.in_batch()
+        return limits.queued - keeper.store.batch_jobs()
     counts = keeper.store.counts(job.id)
     most = limits.queued_per_grid_job if job.room is None else min(job.room, limits.queued_per_grid_job)
     return most - sum(counts.get(state, 0) for state in IN_BATCH)

@@ -82,7 +82,7 @@ class Submissions(Connected):
 
     def take_up(self, found: Submission, attempts: Mapping[int, tuple[int, int]]) -> None:
         """Store a found submission, with attempts at local jobs by index: n, attempt."""
-        facts = found.grid, found.k, found.mark, found.size, found.state, found.updated
+        facts = found.grid, found.k, found.mark, found.size, found.state, found.updated, found.carriers
         why = rows.with_reason({"reason": whole_reason(found)}).values()
         with self.transaction():
             self.touch(found.grid)

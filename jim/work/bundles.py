@@ -1,0 +1,66 @@
+"""Bundles: how many local jobs one batch job, a carrier, runs, and what such a batch job asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from jim.errors import BadRequest
+from jim.model import Resources
+from jim.site.adapter import sees_work
+from jim.site.file import Site
+
+SPARE_SECONDS = 60  # of a carrier's time limit: wrappers write exit records after the last payload
+OF_ALL = ("cores", "memory_mb", "disk_mb", "gpus")  # what a carrier needs for each of those that run at once
+
+
+class Bundle(NamedTuple):
+    """How a request wants its local jobs bundled."""
+
+    size: int  # local jobs for each carrier
+    at_once: int = 1  # of which so many run at the same time
+
+    def carriers(self, local_jobs: int) -> int:
+        """Return how many carriers so many local jobs need."""
+        return -(-local_jobs // self.size)
+
+
+def bundle_of(request: Mapping[str, Any]) -> Bundle | None:
+    """Return how a request wants its local jobs bundled; None: each is a batch job of its own."""
+    size = request.get("bundle")
+    return Bundle(size, min(size, request.get("at_once") or 1)) if size else None
+
+
+def check(request: Mapping[str, Any], site: Site) -> None:
+    """Refuse a bundle that this site cannot run, or that does not say what its batch jobs need."""
+    bundle = bundle_of(request)
+    if bundle is None:
+        if request.get("at_once"):
+            raise BadRequest("it says how many local jobs of a bundle run at once: ask for bundle, too", "at_once")
+        return
+    if not sees_work(site):
+        raise BadRequest(
+            f"the worker nodes of {site.batch.system} do not see the work directory, in which the batch jobs of a "
+            "bundle find out who does what: leave bundle away",
+            "bundle",
+        )
+    if bundle.at_once > 1:
+        missing = [name for name in ("cores", "memory_mb") if not request.get(name)]
+        if missing:
+            raise BadRequest(
+                f"{bundle.at_once:,} at once, but the request does not say what each needs: ask for "
+                f"{' and '.join(missing)}, too",
+                "at_once",
+            )
+        if request.get("licences"):
+            raise BadRequest("licences cannot be asked for several local jobs at once: leave at_once away", "at_once")
+
+
+def of_carrier(each: Resources, local_jobs: int, lanes: int, most_seconds: int) -> Resources:
+    """Return what a carrier asks for, whose local jobs need so much each: its time is for all of them in turn."""
+    more: dict[str, Any] = {name: value * lanes for name in OF_ALL if (value := getattr(each, name))}
+    if each.wall_seconds:
+        turns = -(-local_jobs // lanes)
+        wanted = each.wall_seconds * turns + SPARE_SECONDS
+        more["wall_seconds"] = max(min(wanted, most_seconds), each.wall_seconds)
+    return each._replace(**more, warn_seconds=None)
