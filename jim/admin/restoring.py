@@ -237,7 +237,7 @@ def _take_up(place: Path, store: Store, job: GridJob, end: End | None) -> Genera
             f"{job.id}: before you run `jim site restored` again, cancel these batch jobs if they exist: "
             f"{_named(store, job, sent, over, end)}"
         )
-    lost.take_up(store, job, {k: told.mark for k, told in sent.items()}, found, max(there))
+    lost.take_up(store, job, {k: (told.mark, told.carriers) for k, told in sent.items()}, found, max(there))
     yield f"{job.id}: submissions {', '.join(map(str, unknown))} were {lost.AFTER_THE_BACKUP}: JIM looks for them again"
     return bool(over and end)
 

@@ -52,7 +52,7 @@ class OneClock(StandInClock):
 class Gateway(World):
     """A head node, its keeper driven by hand; and the time, which passes for everyone."""
 
-    def __init__(self, place: Path, monkeypatch, dialect: Dialect) -> None:
+    def __init__(self, place: Path, monkeypatch, dialect: Dialect, nodes: type[Nodes] = Nodes) -> None:
         self.place, self.shared, self.disk = place, place / "shared", place / "disk"
         self.disk.mkdir()
         self.shared.symlink_to(self.disk)  # how the head node sees the work directory; the others see the disk
@@ -65,7 +65,7 @@ class Gateway(World):
         query = self.batch.query_command
         monkeypatch.setattr(self.batch, "query_command", lambda: Listing(query()))  # some adapters look for a mark so
         self.engine = Engine(lambda: self.elapsed)
-        nodes = Nodes if dialect.adapter.shared_work else FarNodes
+        nodes = nodes if dialect.adapter.shared_work else FarNodes
         self.nodes = nodes(self.engine, dialect, seen_as=(str(self.shared), str(self.disk)))
         self.liar = Liar(self.engine, dialect, self.nodes, self.wait)
         self.kill = Kill(monkeypatch)

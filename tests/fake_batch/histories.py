@@ -22,7 +22,7 @@ from jim.model import Step
 from tests.fake_batch.engine import Phase
 from tests.fake_batch.gateway import VISIBLE, WALL, Gateway
 from tests.fake_batch.liar import ASK_LIES, PING_LIES, SUBMIT_LIES, TELL_LIES, Lie
-from tests.fake_batch.node import HOLE, NODE
+from tests.fake_batch.node import HOLE, NODE, Nodes
 from tests.fake_batch.oracle import Oracle
 
 DIALECTS = ("slurm", "sge", "pbs", "torque", "pbs_wrappers", "condor", "condor_transfer", "lsf", "local")
@@ -46,6 +46,7 @@ class Glitches(RuleBasedStateMachine):
 
     name: str
     steps = STEPS
+    at_work = Nodes
 
     @initialize(
         pace=st.sampled_from((0.3, 2.0, 6.0)),
@@ -59,7 +60,7 @@ class Glitches(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         logging.disable(logging.CRITICAL)
         dialect = dialect_of(self.name, history)
-        self.gateway = Gateway(Path(self.place), self.patch, dialect)
+        self.gateway = Gateway(Path(self.place), self.patch, dialect, self.at_work)
         self.engine, self.nodes, self.liar = self.gateway.engine, self.gateway.nodes, self.gateway.liar
         self.engine.accounts_after, self.liar.flatters = accounts, flatters
         self.oracle, self.pace, self.requests = Oracle(self.gateway), pace, 0

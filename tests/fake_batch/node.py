@@ -137,10 +137,10 @@ class Nodes:
     def _run(self, task: Task, directory: Path, index: int, nonce: str, told: str, host: str) -> Run:
         facts = self._facts(directory, index)
         run = Run(task, directory, index, nonce, told, facts, self.engine.now(), host)
-        assert (task.mark, task.index) == (facts["mark"], index), "it runs what it was not sent for"
+        assert task.mark == facts["mark"] and self.may_run(task, index), "it runs what it was not sent for"
         twin = [each for each in self.runs if each.piece == run.piece]
         assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
-        self.engine.about("started", task)
+        self._about("started", run)
         self.runs.append(run)
         self.ever.append(run)
         self._begin_outputs(run)
@@ -161,7 +161,7 @@ class Nodes:
         """Tell the keeper of a start."""
         if self.away:
             return
-        self.engine.about("told", run.task)
+        self._about("told", run)
         self._spool(run, "start", (run.directory / f"claim.{run.index}").read_text())
 
     def finish(
@@ -170,7 +170,7 @@ class Nodes:
         """End a payload by itself, or by a signal; its record, written last, may be seen late."""
         self.runs.remove(run)
         run.code, run.signal = (None, signal) if signal else (code, None)
-        self.engine.about("payload ended", run.task, f"signal {signal}" if signal else f"exit {code}")
+        self._about("payload ended", run, f"signal {signal}" if signal else f"exit {code}")
         facts = run.facts
         run.place.mkdir(exist_ok=True)
         for name, content in run.outputs.items():
@@ -187,7 +187,19 @@ class Nodes:
             f"{files}end\n"
         )
         self._after(lag, lambda: self._record(run, record, reported=reported))
-        self.engine.end(run.task, None if signal else int(code != 0), signal)
+        self.leave_batch_job(run)
+
+    def may_run(self, task: Task, index: int) -> bool:
+        """Tell whether a batch job was sent for this attempt."""
+        return task.index == index
+
+    def leave_batch_job(self, run: Run) -> None:
+        """End the batch job of a payload that has ended."""
+        self.engine.end(run.task, None if run.signal else int(run.code != 0), run.signal)
+
+    def _about(self, event: str, run: Run, note: str = "") -> None:
+        """Write a line about an attempt."""
+        self.engine.note(event, run.task.mark, run.index, run.task.job.id, note)
 
     def _record(self, run: Run, record: str, *, reported: bool) -> None:
         with suppress(FileNotFoundError):  # its grid job is not there any more
@@ -205,7 +217,7 @@ class Nodes:
     def die(self, run: Run) -> None:
         """End a wrapper and its payload without a trace; the batch system may not notice."""
         self.runs.remove(run)
-        self.engine.about("vanished", run.task)
+        self._about("vanished", run)
 
     def end_given_up(self, run: Run) -> None:
         """End what the keeper has given up, as the wrapper does: no record, but word that nothing lives."""

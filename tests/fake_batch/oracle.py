@@ -18,7 +18,7 @@ SUBMISSIONS = ("intended", "unknown", "refused", "recorded", "confirmed", "void"
 STARTED = (State.RUNNING, State.SUSPENDED, State.COMPLETING, State.COMPLETED)
 COMPLETED = (State.COMPLETED, State.COMPLETED_FROZEN)
 OPENED_BY = ("retry", "forced", "split again")  # what people's wishes say of a local job that had ended
-NEVER_RAN = ("lost:", "left ", "not accepted:", "refused by", "never sent")
+NEVER_RAN = ("lost:", "left ", "not begun:", "not accepted:", "refused by", "never sent")
 # What may cost an attempt without any fault of its payload.
 REAL_LOSSES = {"forgotten", "vanished", "cancelled", "put back", "denied", "declared dead", "limit"}
 

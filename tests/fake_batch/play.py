@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.stateful import get_state_machine_test
 
-from tests.fake_batch import histories, people, restores
+from tests.fake_batch import carriers, histories, people, restores
 
 BLOCK = 200  # histories of one seed
 WHOLE = (Phase.generate, Phase.shrink)
@@ -17,7 +17,7 @@ WHOLE = (Phase.generate, Phase.shrink)
 
 def play(machine: str, dialect: str, number: int, count: int = BLOCK, phases: tuple[Phase, ...] = WHOLE) -> None:
     """Play so many histories of one seed, or raise with the shortest that fails."""
-    room = next(each for each in (histories, people, restores) if hasattr(each, machine))
+    room = next(each for each in (histories, people, restores, carriers) if hasattr(each, machine))
     played = getattr(room, machine)
     named = type(machine, (played,), {"name": dialect})
     how = settings(

@@ -57,8 +57,10 @@ def superseded(
         yield from ((each.k, each.idx) for each in store.attempts(job.id, n=n) if not each.verdict)
 
 
-def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping[int, Attempts], highest: int) -> None:
-    """Store found submissions; JIM looks for each as if its answer was lost.
+def take_up(
+    store: Store, job: GridJob, sent: Mapping[int, tuple[str, int]], found: Mapping[int, Attempts], highest: int
+) -> None:
+    """Store found submissions, each with its mark and carriers; JIM looks for each as if its answer was lost.
 
     Only attempts with which their local jobs continue are stored.
     """
@@ -71,8 +73,9 @@ def take_up(store: Store, job: GridJob, marks: Mapping[int, str], found: Mapping
         for k, attempts in found.items():
             counting = {idx: each for idx, each in attempts.items() if (k, idx) in counts}
             state = SubmissionState.UNKNOWN if counting else SubmissionState.ENDED
-            lost = Submission(job.id, k, marks[k], max(attempts), state, "", 0, TAKEN_UP.words, 0.0, now)
-            store.take_up(lost._replace(kind=TAKEN_UP.kind), counting)
+            mark, carriers = sent[k]
+            lost = Submission(job.id, k, mark, max(attempts), state, "", 0, TAKEN_UP.words, 0.0, now)
+            store.take_up(lost._replace(kind=TAKEN_UP.kind, carriers=carriers), counting)
         for n, ((k, _), attempt) in last.items():
             told: dict[str, Any] = {"state": State.SUBMITTING, "witness": Witness.KEEPER, "reason": TAKEN_UP}
             if store.local_job(job.id, n).state.final:  # someone had retried it, which the store has forgotten
