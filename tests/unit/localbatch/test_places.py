@@ -77,3 +77,19 @@ def test_a_list_of_another_claim_or_behind_a_link_does_not_count(tmp_path):
 def test_names_are_no_patterns(tmp_path):
     odd = tmp_path / "a(b.*"
     assert seen(odd, f"{odd}/run.1", f"{tmp_path}/a(bc/run.1", f"{odd}/runx1") == [True, False, False]
+
+
+def test_a_carrier_is_where_those_are_that_it_has_begun_and_not_ended(tmp_path):
+    (tmp_path / "carried.1").write_text("1\n4\n7\n")
+    (tmp_path / "exit.4").touch()
+    (tmp_path / "claim.7").write_text(f"nonce {NONCE}\n")
+    (tmp_path / f"known.7.{NONCE}").write_text(f"boot {HERE}\n12 345\nend\n")
+    paths = [f"{tmp_path}/run.{index}" for index in (1, 4, 7, 10)]
+    assert seen(tmp_path, *paths, f"/disk/jim-{NONCE}") == [True, False, True, False, True]
+    assert seen_below(str(tmp_path / "job.sh"), 1, HERE) == {(12, 345)}
+
+
+@pytest.mark.parametrize("told", ["", "x\n", "1 2\n", "-1\n"])
+def test_what_no_carrier_has_written_is_passed_over(tmp_path, told):
+    (tmp_path / "carried.1").write_text(told)
+    assert seen(tmp_path, f"{tmp_path}/run.1", f"{tmp_path}/run.2") == [True, False]

@@ -7,7 +7,7 @@ import pytest
 from jim.model import State, SubmissionState
 from jim.statusdb.grid import restored_submissions
 
-MARKS = {1: "jim-cafe-1-1", 2: "jim-cafe-1-2"}
+SENT = {1: ("jim-cafe-1-1", 0), 2: ("jim-cafe-1-2", 3)}  # mark and carriers
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def test_a_completed_local_job_continues_with_none(store, home):
 
 
 def test_found_submissions_are_looked_for_like_lost_ones(store):
-    restored_submissions.take_up(store, store.grid_job(1), MARKS, {1: {1: (0, 1)}, 2: {1: (0, 2)}}, 2)
-    assert [(each.k, each.state) for each in store.submissions(*SubmissionState)] == [
-        (1, SubmissionState.ENDED),
-        (2, SubmissionState.UNKNOWN),
+    restored_submissions.take_up(store, store.grid_job(1), SENT, {1: {1: (0, 1)}, 2: {1: (0, 2)}}, 2)
+    assert [(each.k, each.state, each.carriers) for each in store.submissions(*SubmissionState)] == [
+        (1, SubmissionState.ENDED, 0),
+        (2, SubmissionState.UNKNOWN, 3),
     ]
     local = store.local_job(1, 0)
     assert (local.state, local.attempt, local.submission) == (State.SUBMITTING, 2, 2)
@@ -51,7 +51,7 @@ def test_an_intent_in_another_s_directory_was_never_submitted(store, home):
 
 def test_an_intended_submission_with_superseded_attempts_is_looked_for(store, home):
     home.send(0, 1)
-    restored_submissions.take_up(store, store.grid_job(1), MARKS, {2: {1: (0, 2)}}, 2)
+    restored_submissions.take_up(store, store.grid_job(1), SENT, {2: {1: (0, 2)}}, 2)
     assert [(each.k, each.state) for each in store.submissions(*SubmissionState)] == [
         (1, SubmissionState.UNKNOWN),
         (2, SubmissionState.UNKNOWN),

@@ -1,0 +1,73 @@
+"""Bundles: how many batch jobs, and what each of them asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jim.errors import BadRequest
+from jim.model import Resources
+from jim.site.file import Batch, Site
+from jim.work.bundles import Bundle, bundle_of, check, of_carrier
+
+EACH = {"cores": 1, "memory_mb": 500}
+
+
+def site(tmp_path: Path, system: str = "slurm") -> Site:
+    return Site(state=tmp_path, batch=Batch(system=system))
+
+
+def test_a_request_says_how_its_local_jobs_are_bundled() -> None:
+    assert bundle_of({}) is None
+    assert bundle_of({"bundle": 10}) == Bundle(10, 1)
+    assert bundle_of({"bundle": 10, "at_once": 4}) == Bundle(10, 4)
+    assert bundle_of({"bundle": 3, "at_once": 4}) == Bundle(3, 3)  # no more than there are
+
+
+@pytest.mark.parametrize(("local_jobs", "carriers"), [(1, 1), (10, 1), (11, 2), (1000, 100)])
+def test_as_many_carriers_as_needed(local_jobs: int, carriers: int) -> None:
+    assert Bundle(10).carriers(local_jobs) == carriers
+
+
+def test_a_carrier_asks_for_all_that_run_at_once_and_for_the_time_of_all_in_turn() -> None:
+    each = Resources(wall_seconds=600, memory_mb=500, cores=2, disk_mb=100, gpus=1, queue="long", warn_seconds=60)
+    found = of_carrier(each, 10, 4, 100_000)
+    # Three turns of four lanes, and a minute to spare.
+    assert (found.wall_seconds, found.memory_mb, found.cores, found.disk_mb, found.gpus) == (1860, 2000, 8, 400, 4)
+    assert (found.queue, found.warn_seconds) == ("long", None)  # each wrapper warns its own
+
+
+def test_a_carrier_asks_for_no_more_time_than_the_site_allows_and_no_less_than_one_needs() -> None:
+    assert of_carrier(Resources(wall_seconds=600), 10, 1, 3600).wall_seconds == 3600
+    assert of_carrier(Resources(wall_seconds=600), 10, 1, 60).wall_seconds == 600
+    assert of_carrier(Resources(), 10, 1, 3600).wall_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "about", "words"),
+    [
+        ({"at_once": 2, **EACH}, "at_once", "ask for bundle, too"),
+        ({"bundle": 9, "at_once": 2}, "at_once", "ask for cores and memory_mb, too"),
+        ({"bundle": 9, "at_once": 2, "cores": 1}, "at_once", "ask for memory_mb, too"),
+        ({"bundle": 9, "at_once": 2, **EACH, "licences": "root:2"}, "at_once", "licences cannot be asked for"),
+    ],
+)
+def test_a_bundle_that_does_not_say_enough_is_refused(
+    tmp_path: Path, request_: dict[str, Any], about: str, words: str
+) -> None:
+    with pytest.raises(BadRequest, match=words) as refused:
+        check(request_, site(tmp_path))
+    assert refused.value.about == about
+
+
+def test_where_no_claim_reaches_the_nodes_nothing_is_bundled(tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="worker nodes of condor_transfer do not see the work directory") as refused:
+        check({"bundle": 9}, site(tmp_path, "condor_transfer"))
+    assert refused.value.about == "bundle"
+
+
+def test_what_says_enough_is_taken(tmp_path: Path) -> None:
+    for each in ({}, {"bundle": 9}, {"bundle": 9, "at_once": 1}, {"bundle": 9, "at_once": 3, **EACH}):
+        check(each, site(tmp_path))
