@@ -18,6 +18,7 @@ from jim.workdir.submission import PROGRAMS
 from tests.live.site import DONE, FAILED, USER, LiveSite, install, operator, start_lab, until
 
 LATER = 'options = ["--begin=now+1hour"]\n'  # it stays in the queue
+CARRIERS, LANES = 16, 4
 INTERVALS = 20
 LONGEST = 300
 ROOM = {"SLURM_LAB_NODES": 2, "SLURM_LAB_CPUS": 32, "SLURM_LAB_MINJOBAGE": 10}
@@ -143,16 +144,20 @@ def _running(make: Callable[..., LiveSite], jobs: int, runs: int) -> Iterator[Fi
     """Hold a whole grid job, from request to tar, against arrays of its wrappers alone, and of the program alone."""
     _empty()
     site = make()
-    ours, wrappers, programs = [], [], []
+    ours, wrappers, bundles, programs = [], [], [], []
     site.ended(site.submit(1))
     for number in range(runs):
         ours.append(_grid_job(site, jobs))
         wrappers.append(_wrappers(site, jobs, number))
+        bundles.append(_grid_job(site, jobs, bundle=-(-jobs // CARRIERS), at_once=LANES, cores=1, memory_mb=1))
         programs.append(_programs(jobs))
     for name, theirs, bound in (("its wrappers alone", wrappers, 1.1), ("a raw array of /bin/true", programs, 1.35)):
         title = f"{jobs:,} no-op local jobs, submit to tar ÷ {name}"
         yield _held(f"{title}: CPU of the machine", [each.cpu for each in ours], [each.cpu for each in theirs], bound)
         yield _held("  wall", [each.wall for each in ours], [each.wall for each in theirs])
+    title = f"{jobs:,} in {CARRIERS} batch jobs, {LANES} at once in each ÷ a raw array of /bin/true"
+    yield _held(f"{title}: CPU of the machine", [each.cpu for each in bundles], [each.cpu for each in programs], 0.6)
+    yield _held("  wall", [each.wall for each in bundles], [each.wall for each in programs], 0.6)
 
 
 def _held(name: str, ours: list[float], theirs: list[float], bound: float | None = None) -> Figure:
@@ -161,7 +166,7 @@ def _held(name: str, ours: list[float], theirs: list[float], bound: float | None
     return Figure(name, median(ours) / median(theirs), "×", bound, told)
 
 
-def _grid_job(site: LiveSite, jobs: int) -> _Taken:
+def _grid_job(site: LiveSite, jobs: int, **attributes: int) -> _Taken:
     """Hand a grid job in, and wait for the answer that it is done."""
     told: list[str] = []
 
@@ -169,7 +174,7 @@ def _grid_job(site: LiveSite, jobs: int) -> _Taken:
         told[:] = [site.poll(site.number)]
         return told[0].endswith((DONE, FAILED))
 
-    taken = _taken(lambda: site.submit(jobs, executable="/bin/true", outputs=[]), ended)
+    taken = _taken(lambda: site.submit(jobs, executable="/bin/true", outputs=[], **attributes), ended)
     if not told[0].endswith(DONE):
         raise RuntimeError(site.log()[-2000:])
     return taken

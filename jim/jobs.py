@@ -146,11 +146,6 @@ class Submission(NamedTuple):
     booted: str = ""  # the same moment, as `Clock.booted` gives it; empty if that is not known
     carriers: int = 0  # batch jobs that run its attempts; 0: each attempt is a batch job of its own
 
-    @property
-    def batch_jobs(self) -> int:
-        """How many batch jobs it is."""
-        return self.carriers or self.size
-
 
 # Submissions that the batch system may or may not have.
 UNDECIDED = (
@@ -350,7 +345,7 @@ class Unaccounted(NamedTuple):
     seq: int
     at: str  # when it ended, by the keeper's clock
     grid: int
-    idx: int
+    idx: int  # of its batch job in an array
     n: int
     attempt: int
     host: str
@@ -359,7 +354,7 @@ class Unaccounted(NamedTuple):
     verdict: str
     mark: str
     batch_id: str
-    size: int
+    size: int  # of the array
     piece: Piece
     asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
 

@@ -232,7 +232,8 @@ def _local_facts(view: View, job: GridJob, local: LocalJob) -> Iterator[tuple[st
 
 def _attempt_row(view: View, attempt: Attempt) -> tuple[object, ...]:
     record, sent = exit_record(attempt), view.store.submission(attempt.grid, attempt.k)
-    place, verdict = f"s{attempt.k}, index {attempt.idx}", attempt.verdict or "none yet"
+    carrier = f", carrier {attempt.carrier}" if attempt.carrier else ""
+    place, verdict = f"s{attempt.k}, index {attempt.idx}{carrier}", attempt.verdict or "none yet"
     times = local_time(attempt.started), "", ""
     if record:
         times = local_time(record.started), local_time(record.ended), f"{record.cpu:.1f}"

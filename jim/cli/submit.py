@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ from jim.errors import BadRequest, JimError, words_of
 from jim.handlers.base import Handler, has_variable
 from jim.jobs import Used
 from jim.model import Resources
-from jim.reading.quantities import ago, span
+from jim.reading.quantities import ago, how_many, span
 from jim.reading.view import add_json, look
 from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
+from jim.work.bundles import bundle_of
 from jim.work.lookup import Resolved
 from jim.work.pieces import hints
 from jim.work.program import missing_program
@@ -174,7 +175,8 @@ def _dry_run(arguments: argparse.Namespace) -> int:
             if several:
                 say(f"== {plain(file)}")
             plan = _plan(size, resources, site, balanced=bool(checked.get("balanced")))
-            facts([("job type", plain(checked["job_type"])), *plan])
+            bundled = "batch jobs", _batch_jobs(checked, size)
+            facts([("job type", plain(checked["job_type"])), plan[0], bundled, *plan[1:]])
     if arguments.json:
         say_json(records if several else records[0])
     return 0
@@ -200,6 +202,16 @@ def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> li
         ("resources", plain(_asked(resources))),
         ("stored", "nothing: this was a dry run"),
     ]
+
+
+def _batch_jobs(checked: Mapping[str, Any], size: Size) -> str:
+    """Say how many batch jobs run the local jobs, where that is another number."""
+    bundle = bundle_of(checked)
+    if bundle is None:
+        return ""
+    count = how_many(bundle.carriers(size.pieces), "batch job") if size.pieces else "each batch job"
+    run = f"{count}, {'each ' if size.pieces else ''}for {how_many(bundle.size, 'local job')}"
+    return f"{run}, {bundle.at_once:,} at once" if bundle.at_once > 1 else f"{run}, one after another"
 
 
 def _pieces(size: Size, *, balanced: bool) -> str:

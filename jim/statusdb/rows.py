@@ -63,6 +63,10 @@ CLAIMED = (
 
 
 IN_BATCH_WORDS = ", ".join(sorted(repr(state.value) for state in IN_BATCH))
+INTEND = (
+    "INSERT INTO submission (grid, k, mark, size, state, updated, wall_seconds, asked, intended, booted, carriers) "
+    "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5, ?8, ?9)"
+)
 # Carriers that the batch system has or may have.
 CARRYING = (
     "SELECT grid, carriers FROM submission INDEXED BY submission_with_carriers WHERE carriers > 0 "

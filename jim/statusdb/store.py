@@ -178,15 +178,6 @@ class Store(Submissions):
             self._in_batch = counted
         return counted
 
-    def batch_jobs(self) -> int:
-        """Count the batch jobs that the batch system has or may have: a carrier is one, however many pieces it runs."""
-        sql = (
-            f"WITH carrying AS ({rows.CARRYING}) SELECT (SELECT ifnull(sum(carriers), 0) FROM carrying) - "
-            f"(SELECT ifnull(sum(count), 0) FROM tally WHERE state IN ({rows.IN_BATCH_WORDS}) "
-            "AND grid IN (SELECT grid FROM carrying))"
-        )
-        return self.in_batch() + int(self.db.execute(sql).fetchone()[0])
-
     # Splitting
 
     def empty(self, grid: int) -> None:
@@ -326,22 +317,8 @@ class Store(Submissions):
         now = self.clock.utc()
         with self.transaction():
             self.db.execute(rows.RAISE)
-            self.db.execute(
-                "INSERT INTO submission "
-                "(grid, k, mark, size, state, updated, wall_seconds, asked, intended, booted, carriers) "
-                "VALUES (?1, ?2, ?3, ?4, 'intended', ?5, ?6, ?7, ?5, ?8, ?9)",
-                (
-                    grid,
-                    k,
-                    mark,
-                    len(jobs),
-                    now,
-                    seconds,
-                    as_json(asked) if asked else "",
-                    self.clock.booted(),
-                    carriers,
-                ),
-            )
+            told = seconds, as_json(asked) if asked else "", self.clock.booted(), carriers
+            self.db.execute(rows.INTEND, (grid, k, mark, len(jobs), now, *told))
             self.db.executemany(
                 rows.ADD_ATTEMPT,
                 ((grid, k, idx, job.n, job.attempt + 1, now) for idx, job in enumerate(jobs, 1)),

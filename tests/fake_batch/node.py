@@ -137,7 +137,8 @@ class Nodes:
     def _run(self, task: Task, directory: Path, index: int, nonce: str, told: str, host: str) -> Run:
         facts = self._facts(directory, index)
         run = Run(task, directory, index, nonce, told, facts, self.engine.now(), host)
-        assert task.mark == facts["mark"] and self.may_run(task, index), "it runs what it was not sent for"
+        assert task.mark == facts["mark"], "it runs what it was not sent for"
+        assert self.may_run(task, index), "it runs another than it was sent for"
         twin = [each for each in self.runs if each.piece == run.piece]
         assert not twin, f"two attempts of {run.piece} are alive: {twin[0].task} and {task}"
         self._about("started", run)

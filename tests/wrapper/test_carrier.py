@@ -17,7 +17,9 @@ NOTES = 'echo $JIM_INDEX >>"$JIM_RECOVERY.notes"'  # beside the others of the su
 MOST = 5
 
 
-def jobs(site: Site, count: int, script: str, *, facts: tuple[str, ...] = (), carriers: int = 1, lanes: int = 1) -> None:
+def jobs(
+    site: Site, count: int, script: str, *, facts: tuple[str, ...] = (), carriers: int = 1, lanes: int = 1
+) -> None:
     """Write what the keeper would, for local jobs that all run the same."""
     common = [f"mark {MARK}", "touch 60", "spool ../../spool", "limit 10000000000", *facts]
     common += [f"carriers {carriers}", f"lanes {lanes}"]

@@ -43,13 +43,6 @@ class Last:
     error: str = ""  # why `over.I` could not be written, or its claim not read
 
 
-def give_up(keeper: Keeper, key: Key, found: Verdict, touched: float) -> None:
-    """Store the verdict for an attempt whose claim stays untouched. An attempt given up before keeps that verdict."""
-    attempt = keeper.store.attempt(*key)
-    told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
-    keeper.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
-
-
 def end(keeper: Keeper) -> None:
     """End attempts that were given up."""
     if not keeper.workers.ready("over"):
@@ -99,19 +92,6 @@ def _ended(keeper: Keeper, looks: Sequence[Last]) -> None:
                 arrivals.ended(keeper, each.key, each.record)
             elif each.ended:
                 judging.record(keeper, each.key, _verdict(json.loads(attempt.over)["verdict"]))
-
-
-def _told(found: Verdict) -> dict[str, Any]:
-    return {
-        "state": found.state.value,
-        "reason": found.reason.words,
-        "kind": found.reason.kind,
-        "facts": found.reason.facts,
-        "witness": found.witness.value,
-        "again": found.again,
-        "spent": found.spent,
-        "recovery": found.recovery,
-    }
 
 
 def _verdict(told: dict[str, Any]) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,26 @@ def record(keeper: Keeper, key: Key, verdict: Verdict) -> None:
             keeper.hosts.ask()
     if verdict.reason:  # good ends are in the journal only: 100,000 of them would drive the rest out of the log
         log.info("%d.%d attempt %d: %s %s", attempt.grid, attempt.n, attempt.attempt, word, verdict.reason)
+
+
+def give_up(keeper: Keeper, key: Key, found: Verdict, touched: float) -> None:
+    """Store the verdict for an attempt whose claim stays untouched. An attempt given up before keeps that verdict."""
+    attempt = keeper.store.attempt(*key)
+    told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
+    keeper.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
+
+
+def _told(found: Verdict) -> dict[str, Any]:
+    return {
+        "state": found.state.value,
+        "reason": found.reason.words,
+        "kind": found.reason.kind,
+        "facts": found.reason.facts,
+        "witness": found.witness.value,
+        "again": found.again,
+        "spent": found.spent,
+        "recovery": found.recovery,
+    }
 
 
 def spoil(keeper: Keeper, key: Key, verdict: Verdict, *, gives_up: bool, failed: Callable[[], None]) -> None:

@@ -23,7 +23,7 @@ from jim.evidence.listing import Doubt
 from jim.files import passes
 from jim.jobs import Key, Live
 from jim.keeper import reasons
-from jim.keeper.attempts import arrivals, asked_for, ending, judging, left_hosts
+from jim.keeper.attempts import arrivals, asked_for, judging, left_hosts
 from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.missing_directories import IsAway, fence
 from jim.model import Observation, State, SubmissionState, Verb
@@ -310,7 +310,7 @@ def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) 
     if finding.is_dead:
         judging.record(keeper, key, found)
     else:
-        ending.give_up(keeper, key, found, doubt.touched)
+        judging.give_up(keeper, key, found, doubt.touched)
 
 
 def _lived_at_most(keeper: Keeper, doubt: Doubt) -> float:

@@ -12,7 +12,7 @@ from jim.errors import JimError
 from jim.evidence import verdict
 from jim.evidence.exit_record import Claim
 from jim.jobs import GridJob, Live
-from jim.keeper.attempts import arrivals, ending, judging
+from jim.keeper.attempts import arrivals, judging
 from jim.keeper.keeper import Keeper
 from jim.keeper.looks import LISTING, SPARE_THREAD
 from jim.keeper.missing_directories import Holders, fence, take_claims
@@ -215,7 +215,7 @@ def _end_carried(keeper: Keeper, holders: Holders) -> None:
                 judging.record(keeper, key, verdict.of_lost(None, cancelled=True))
             else:
                 arrivals.begun(keeper, attempt, holder)
-                ending.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), NEVER_TOUCHED)
+                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), NEVER_TOUCHED)
 
 
 def _stop_carriers(keeper: Keeper, job: GridJob, submissions: Sequence[int]) -> None:

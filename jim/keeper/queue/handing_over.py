@@ -74,7 +74,8 @@ def hand_over(
         settings += _limits(resources)
     script = prepare_submission(directory, variables, settings, lines, submission.carriers, shared=adapter.shared_work)
     options = (*site.batch.options, *(resources.batch_options or ()))
-    batch = Batch(submission.mark, str(script), str(directory), submission.batch_jobs, resources, options, avoid)
+    batch_jobs = submission.carriers or submission.size
+    batch = Batch(submission.mark, str(script), str(directory), batch_jobs, resources, options, avoid)
     mark_sent(directory, submission.tries + 1)
     return keeper.channel.submit(batch)
 

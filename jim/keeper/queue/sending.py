@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from jim.errand import Errand
@@ -91,9 +92,9 @@ class Sending:
     def _send(self, keeper: Keeper, job: GridJob, room: int) -> None:
         if not _may_send(keeper, job):
             return
-        bundle = bundle_of(job.request) or Bundle(1)
+        size = (bundle_of(job.request) or Bundle(1)).size
         batch_jobs = min(_room(keeper), keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
-        most = min(room, _room(keeper, job), batch_jobs * bundle.size, max(batch_jobs, MOST_CARRIED))
+        most = min(room, _room(keeper, job), batch_jobs * size, max(batch_jobs, MOST_CARRIED))
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting := not_held_back(keeper, job, waiting):
             mark = _intend(keeper, job, waiting)
@@ -148,13 +149,13 @@ class Sending:
         self._own.discard(submission.mark)
         keeper.workers.forget(FULL)
         keeper.hold.written.good()
-        self.most = max(self.most, 2 * submission.batch_jobs)
+        self.most = max(self.most, 2 * (submission.carriers or submission.size))
         keeper.channel.starts.sent((submission.grid, submission.k), keeper.clock.boot())
         _record(keeper, submission, batch_id)
 
     def _failed(self, keeper: Keeper, submission: Submission, error: BaseException) -> None:
         if isinstance(error, Full):  # the batch system works
-            self.most = max(1, submission.batch_jobs // 2)
+            self.most = max(1, (submission.carriers or submission.size) // 2)
         if not isinstance(error, NotStarted | OSError):  # the submission is not handed over again
             self._own.discard(submission.mark)
         _sort_out(keeper, submission, error)
@@ -184,7 +185,7 @@ def _room(keeper: Keeper, job: GridJob | None = None) -> int:
     """Return how many more batch jobs the site's limit allows, or how many more local jobs of a grid job."""
     limits = keeper.site.limits
     if job is None:
-        return limits.queued - keeper.store.batch_jobs()
+        return limits.queued - keeper.store.in_batch() + keeper.store.batch_jobs_saved()
     counts = keeper.store.counts(job.id)
     most = limits.queued_per_grid_job if job.room is None else min(job.room, limits.queued_per_grid_job)
     return most - sum(counts.get(state, 0) for state in IN_BATCH)
@@ -301,15 +302,10 @@ def _stop_sending(keeper: Keeper, grid: int, reason: Reason) -> None:
     """Give up waiting local jobs, which would be refused as well, unless the request says to keep going."""
     if keeper.store.grid_job(grid).request.get("keep_going"):
         return
-    for attempt, waiting in groupby(
-        sorted(keeper.store.local_jobs(grid, (State.WAITING,)), key=_attempt), key=_attempt
-    ):
+    number = attrgetter("attempt")
+    for attempt, waiting in groupby(sorted(keeper.store.local_jobs(grid, (State.WAITING,)), key=number), key=number):
         numbers = [each.n for each in waiting]
         keeper.store.change([Change(grid, attempt, State.WAITING, State.NEW, Witness.KEEPER, numbers, reason)])
-
-
-def _attempt(job: LocalJob) -> int:
-    return job.attempt
 
 
 def doubt(keeper: Keeper, submission: Submission, reason: Reason, looks: int = 0) -> None:

@@ -133,6 +133,7 @@ ELEMENTS = {
             "number": _number("a.attempt"),
             "submission": _number("a.k"),
             "index": _number("a.idx"),
+            "carrier": Attribute("CASE WHEN a.carrier > 0 THEN a.carrier || '' ELSE '' END", as_number="a.carrier"),
             **words("a", "host", "started", "verdict"),
             **_reason("a"),
             **changed_of("a"),

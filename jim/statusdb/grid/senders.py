@@ -16,8 +16,9 @@ from jim.statusdb.short_forms import unpacked
 UNFINISHED = json.dumps([step.value for step in Step if step is not Step.FINISHED])
 QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
-    "SELECT u.seq, u.at, a.grid, a.idx, a.n, a.attempt, a.host, a.started, a.record, a.verdict, s.mark, s.batch_id, "
-    "s.size, l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "SELECT u.seq, u.at, a.grid, CASE WHEN s.carriers THEN a.carrier ELSE a.idx END, a.n, a.attempt, a.host, "
+    "a.started, a.record, a.verdict, s.mark, s.batch_id, CASE WHEN s.carriers THEN s.carriers ELSE s.size END, "
+    "l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
 )

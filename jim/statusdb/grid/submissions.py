@@ -109,6 +109,15 @@ class Submissions(Connected):
         found = self.db.execute("SELECT 1 FROM attempt WHERE grid = ? AND k = ? LIMIT 1", (grid, k))
         return found.fetchone() is not None
 
+    def batch_jobs_saved(self) -> int:
+        """Count how many fewer the carriers in the batch system are than the local jobs there that they may run."""
+        sql = (
+            f"WITH carrying AS ({rows.CARRYING}) SELECT (SELECT ifnull(sum(count), 0) FROM tally WHERE state IN "
+            f"({rows.IN_BATCH_WORDS}) AND grid IN (SELECT grid FROM carrying)) - "
+            "(SELECT ifnull(sum(carriers), 0) FROM carrying)"
+        )
+        return int(self.db.execute(sql).fetchone()[0])
+
     def given_up(self) -> list[Attempt]:
         """Return the attempts that must end, and have no verdict yet."""
         return list(rows.attempts(self.db.execute(rows.GIVEN_UP)))

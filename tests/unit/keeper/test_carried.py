@@ -67,7 +67,7 @@ def states(world, count=6):
 def test_six_local_jobs_in_bundles_of_two_are_three_batch_jobs(world):
     bundled(world)
     sent = world.store.submission(1, 1)
-    assert (sent.size, sent.carriers, sent.batch_jobs) == (6, 3, 3)
+    assert (sent.size, sent.carriers) == (6, 3)
     jobs = (directory(world) / "jobs").read_text()
     assert "* carriers 3\n* lanes 1\n* wall 100\n* warn 0\n* carrier_wall 260\n" in jobs
     assert "/local-carrier\n" in (directory(world) / "job.sh").read_text()
@@ -215,8 +215,8 @@ def test_limits_of_the_queue_are_of_batch_jobs(tmp_path, monkeypatch):
     world.submit(14, bundle=2)
     world.until(lambda: len(world.batch.tasks) == 4)
     world.go(5)
-    assert [world.store.submission(1, k).batch_jobs for k in (1, 2)] == [3, 1]
-    assert world.store.batch_jobs() == 4
+    assert [world.store.submission(1, k).carriers for k in (1, 2)] == [3, 1]
+    assert world.store.in_batch() - world.store.batch_jobs_saved() == 4
     assert world.store.counts(1)[State.WAITING] == 6
     world.submit(3, key="alone")
     world.go(5)
@@ -228,4 +228,4 @@ def test_a_full_queue_halves_the_batch_jobs_of_the_next_submission(world):
     sending.most = 2
     world.submit(12, bundle=4)
     world.until(lambda: len(world.batch.tasks) == 3)
-    assert [world.store.submission(1, k).batch_jobs for k in (1, 2)] == [2, 1]
+    assert [world.store.submission(1, k).carriers for k in (1, 2)] == [2, 1]

@@ -12,7 +12,7 @@ from jim.errors import Unclear
 from jim.evidence import reasons, verdict
 from jim.idealizer.reasons import LONGEST_SAID, reason_of
 from jim.jobs import Change, whole_reason
-from jim.keeper.attempts import deciding, ending
+from jim.keeper.attempts import deciding, ending, judging
 from jim.model import NO_REASON, Answer, Kind, Observation, Reason, State, Witness
 from jim.reading.job import waits
 from jim.reading.view import View
@@ -118,8 +118,8 @@ def test_what_is_a_no(facts, no) -> None:
 
 def test_how_an_attempt_is_to_end_is_kept_with_its_kind() -> None:
     found = verdict.of_vanished(Observation(State.FAILED, "m", 1, reason="hm", kind=Kind.NODE), cancelled=False)
-    assert ending._verdict(json.loads(json.dumps(ending._told(found)))) == found
-    before = {each: told for each, told in ending._told(found).items() if each not in ("kind", "facts")}
+    assert ending._verdict(json.loads(json.dumps(judging._told(found)))) == found
+    before = {each: told for each, told in judging._told(found).items() if each not in ("kind", "facts")}
     assert ending._verdict(before).reason == Reason(words="hm, exit 1")
 
 
@@ -250,5 +250,5 @@ def test_in_other_words_what_waits_in_vain_is_told(world, monkeypatch) -> None:
 def test_how_an_attempt_is_to_end_may_be_of_a_kind_of_a_later_version() -> None:
     """A kind is added without a new format of the status DB: then the version before must not stumble over it."""
     found = verdict.of_vanished(Observation(State.FAILED, "m", 1, reason="hm", kind=Kind.NODE), cancelled=False)
-    later = {**ending._told(found), "kind": "of a later version"}
+    later = {**judging._told(found), "kind": "of a later version"}
     assert ending._verdict(later).reason.kind is Kind.UNKNOWN

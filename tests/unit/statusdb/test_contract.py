@@ -382,6 +382,7 @@ def test_live_is_what_the_batch_system_has_and_nobody_has_judged(store: Store) -
     found = [each._asdict() for each in store.live()]
     unnoted, noted = {"reason": "", "kind": Kind.UNKNOWN}, {"reason": "soon", "kind": Kind.NOTED}
     told = {"grid": 1, "k": 1, "attempt": 1, "mark": "mark", "batch_id": "4711", "confirmed": False}
+    told |= {"carrier": 0, "carriers": 0}
     assert found == [
         {**told, **unnoted, "idx": 2, "n": 1, "state": State.SUBMITTING, "started": True},
         {**told, **noted, "idx": 3, "n": 2, "state": State.SUBMITTING, "started": False},
