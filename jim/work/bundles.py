@@ -31,6 +31,12 @@ def bundle_of(request: Mapping[str, Any]) -> Bundle | None:
     return Bundle(size, min(size, request.get("at_once") or 1)) if size else None
 
 
+def per_batch_job(request: Mapping[str, Any]) -> int:
+    """Return for how many local jobs of a request one batch job is."""
+    bundle = bundle_of(request)
+    return bundle.size if bundle else 1
+
+
 def check(request: Mapping[str, Any], site: Site) -> None:
     """Refuse a bundle that this site cannot run, or that does not say what its batch jobs need."""
     bundle = bundle_of(request)

@@ -94,8 +94,9 @@ class Carrying:
 
     def set_out(self) -> None:
         super().set_out()  # type: ignore[misc]
-        for room in (asked_for, sending, handing_over):
+        for room in (asked_for, handing_over):
             self.patch.setattr(room, "bundle_of", lambda _: Bundle(EACH))  # type: ignore[attr-defined]
+        self.patch.setattr(sending, "per_batch_job", lambda _: EACH)  # type: ignore[attr-defined]
         self.oracle.happened = self.happened  # type: ignore[attr-defined]
 
     def happened(self) -> dict[tuple[str, int], set[str]]:

@@ -14,10 +14,11 @@ import pytest
 from tests.faults.injected import NO_STRACE, calls, can_trace, faults, traced
 from tests.faults.real import at_once
 from tests.unit.shell.place import Place
-from tests.wrapper.worker import SHELLS, Site, left, ours, sh, until
+from tests.wrapper.worker import MARK, SHELLS, Site, left, ours, sh, until
 
 pytestmark = [pytest.mark.torture, pytest.mark.skipif(not can_trace(), reason=NO_STRACE)]
 PATH = os.defpath + ":/usr/bin:/bin"
+CARRIED = 4  # local jobs in two carriers
 MOST = int(os.environ.get("JIM_CALLS", "10"))  # of a wrapper's calls of one kind, from the first to the last
 
 
@@ -65,6 +66,72 @@ def test_a_wrapper_with_a_fault_at_each_call_starts_a_payload_once_and_tells_no_
         def one() -> None:
             place = tmp_path / str(number)
             judge_wrapper(wrapper(place, before, code), code)
+            shutil.rmtree(place)
+
+        return one
+
+    at_once((name, run(number, before)) for number, (name, before) in enumerate(faults(chosen)))
+
+
+# A lane of a carrier
+
+LANE = """
+mkdir {root}/hurt 2>/dev/null || exec $real "$@"
+exec {before} $real "$@"
+"""
+
+
+def carried(place: Path, before: list[str]) -> Site:
+    """Run a carrier of one lane, with something before its first start; then another carrier, which helps."""
+    site = Site(place, SHELLS["sh"], PATH)
+    site.fake("setsid", LANE.format(root=site.root, before=" ".join(before)))
+    facts = [f"mark {MARK}", "touch 1", "spool ../../spool", "limit 10000000000", "carriers 2", "lanes 1"]
+    lines = [f"* {each}" for each in facts]
+    script = "echo start >>../ledger.$JIM_INDEX; sleep 0.05; echo end >>../ledger.$JIM_INDEX"
+    for index in range(1, CARRIED + 1):
+        own = [f"n {index - 1}", "attempt 1", "seed 4711", *(f"arg {word}" for word in sh(script)), "end"]
+        lines += [f"{index} {each}" for each in own]
+    (site.here / "jobs").write_text("".join(f"{line}\n" for line in lines))
+    for carrier in (1, 2):
+        command = [*site.shell, str(site.here.parent / "local-carrier"), str(site.here), str(carrier)]
+        environment = {"PATH": f"{site.root / 'bin'}:{PATH}", "HOME": "/"}
+        code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, timeout=120, check=False).returncode
+        assert code == 0, "a carrier's exit code says something of its local jobs"
+    until(lambda: not ours(site), 60)
+    return site
+
+
+def judge_carried(site: Site) -> None:
+    """Nothing ran twice or without a claim, no good end is told that was none, and nothing is left to nobody."""
+    for index in range(1, CARRIED + 1):
+        file = site.here / f"ledger.{index}"
+        ledger = file.read_text().split() if file.exists() else []
+        assert ledger.count("start") <= 1, f"{index} ran twice"
+        assert (site.here / f"claim.{index}").exists(), f"{index} is left to nobody"
+        with contextlib.suppress(FileNotFoundError, AssertionError, IndexError):
+            told = site.record(index)
+            assert told["code"] != "0" or ledger == ["start", "end"], f"{index}: a good end, but there was none"
+
+
+@pytest.mark.parametrize("follow", [[], ["-f"]], ids=["lane", "lane and all below"])
+def test_a_lane_with_a_fault_at_each_call_runs_nothing_twice_and_leaves_nothing(
+    tmp_path: Path, follow: list[str]
+) -> None:
+    """With `-f`, each process that the lane starts meets the fault at its own call of that number."""
+    log = tmp_path / "trace"
+    whole = carried(tmp_path / "whole", traced(log))
+    judge_carried(whole)
+    assert len(list(whole.here.glob("exit.*"))) == CARRIED
+    found = calls(log)
+    chosen = []
+    for kind in {name for name, _ in found}:
+        of_it = [each for each in found if each[0] == kind]
+        chosen += of_it[:: -(-len(of_it) // MOST)]
+
+    def run(number: int, before: list[str]) -> Callable[[], None]:
+        def one() -> None:
+            place = tmp_path / str(number)
+            judge_carried(carried(place, [before[0], *follow, *before[1:]]))
             shutil.rmtree(place)
 
         return one

@@ -28,7 +28,7 @@ from jim.keeper.queue.handing_over import OF_EACH, hand_over, look_for_tries, re
 from jim.keeper.queue.sending_order import Senders, Turns, not_held_back
 from jim.keeper.workers import NEVER
 from jim.model import IN_BATCH, NO_REASON, Reason, State, Step, SubmissionState, Verb, Witness
-from jim.work.bundles import Bundle, bundle_of
+from jim.work.bundles import per_batch_job
 
 log = logging.getLogger(__name__)
 FULL = "full"  # errand key: counts how often the batch system was full
@@ -92,9 +92,8 @@ class Sending:
     def _send(self, keeper: Keeper, job: GridJob, room: int) -> None:
         if not _may_send(keeper, job):
             return
-        size = (bundle_of(job.request) or Bundle(1)).size
         batch_jobs = min(_room(keeper), keeper.site.limits.per_submission, keeper.adapter.array_limit, self.most)
-        most = min(room, _room(keeper, job), batch_jobs * size, max(batch_jobs, MOST_CARRIED))
+        most = min(room, _room(keeper, job), batch_jobs * per_batch_job(job.request), max(batch_jobs, MOST_CARRIED))
         waiting = keeper.store.local_jobs(job.id, (State.WAITING,), limit=most, due=keeper.clock.steady())
         if waiting := not_held_back(keeper, job, waiting):
             mark = _intend(keeper, job, waiting)

@@ -10,7 +10,7 @@ from pathlib import Path
 from jim.jobs import Attempt, LocalJob
 from jim.model import State
 from jim.reading.before_submission import Wait, many
-from jim.reading.quantities import span
+from jim.reading.quantities import how_many, span
 from jim.reading.view import View
 from jim.workdir.submission import submission_directory
 
@@ -58,3 +58,17 @@ def silent(view: View, asked: Sequence[LocalJob]) -> Iterator[Wait]:
             f"JIM waits until the batch system reports {end}, then tries again; have the node checked",
             "claim",
         )
+
+
+def batch_job(view: View, local: LocalJob) -> str:
+    """Name the batch job of the current attempt, or those of which one will run it."""
+    submission = view.store.submission(local.grid, local.submission or 0)
+    if submission is None or not submission.batch_id:
+        return ""
+    name = f"batch job {submission.batch_id}"
+    if not submission.carriers:
+        return f", {name}"
+    mine = running(view, local)
+    if mine and mine.carrier:
+        return f", carrier {mine.carrier} of {name}"
+    return f", for any of the {how_many(submission.carriers, 'carrier')} of {name}"

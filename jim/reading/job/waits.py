@@ -280,29 +280,15 @@ def _after(view: View, state: State) -> str:
 
 
 def _in_batch(view: View, job: GridJob, local: LocalJob) -> Wait:
-    submission = view.store.submission(local.grid, local.submission or 0)
     words = local.reason or queue_words.words_for(view, job, local)
     why = f" ({words})" if words else ""
     vain = local.kind is Kind.NEVER_STARTS
     return Wait(
-        f"{QUEUED[local.state][1]}{_batch_job(view, local, submission)}{_claim(view, local)}{why}",
+        f"{QUEUED[local.state][1]}{claims.batch_job(view, local)}{_claim(view, local)}{why}",
         _in_vain(view, f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
         local.witness,
         max(view.seen(), local.updated),
     )
-
-
-def _batch_job(view: View, local: LocalJob, submission: Submission | None) -> str:
-    """Name the batch job of the current attempt, or those of which one will run it."""
-    if submission is None or not submission.batch_id:
-        return ""
-    name = f"batch job {submission.batch_id}"
-    if not submission.carriers:
-        return f", {name}"
-    mine = next((each for each in view.store.attempts(local.grid, n=local.n) if each.attempt == local.attempt), None)
-    if mine and mine.carrier:
-        return f", carrier {mine.carrier} of {name}"
-    return f", for any of the {how_many(submission.carriers, 'carrier')} of {name}"
 
 
 def _claim(view: View, local: LocalJob) -> str:
