@@ -115,7 +115,7 @@ root:
 	@test "$$(id -u)" = 0 || { echo "this needs root: it installs and starts real batch systems, on Debian only" >&2; exit 3; }
 	@command -v apt-get >/dev/null || { echo "this needs Debian: it installs real batch systems with apt-get" >&2; exit 3; }
 
-live: root $(VENV)/tests  ## short tests on a real Slurm, Grid Engine, HTCondor and gatekeeper (root, Debian)
+live: root $(VENV)/tests  ## short tests on real batch systems, a gatekeeper, and of Debian's packages (root, Debian)
 	$(LIVE) --durations=10 -m 'live and not long'
 
 live-long: root $(VENV)/demo $(VENV)/tests $(VENV)/classads  ## all other tests on real systems: an hour (root, Debian)

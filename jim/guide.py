@@ -9,6 +9,7 @@ SHELL = TREE / "jim/shell"  # doors and wrapper; a checkout has a link there
 
 
 def guide(page: str, tree: Path = TREE) -> str:
-    """Return where a page of the documents is: as a clone has it, or as `make install` has put it."""
-    installed = tree.parents[1] / "share" / "jim" / "docs"
-    return f"{installed}/{page}" if tree.parent.name == "libexec" and installed.is_dir() else f"docs/{page}"
+    """Return where a page of the documents is: as a clone has it, or as `make install` or a package has put it."""
+    up = 2 if tree.parent.parts[-2:] == ("lib", "jim") else tree.parent.name == "libexec"
+    installed = tree.parents[up] / "share/jim/docs"
+    return f"{installed}/{page}" if up and installed.is_dir() else f"docs/{page}"

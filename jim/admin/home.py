@@ -36,7 +36,8 @@ def closed_place() -> Path | None:
 
 def others(path: str) -> Finding:
     """Warn of another JIM that `make install` or a package has put on the search path: one of the two is hidden."""
-    programs = [Path(each, "jim") for each in path.split(os.pathsep) if each]
+    places = {os.path.realpath(each): each for each in reversed(path.split(os.pathsep)) if each}  # /bin is /usr/bin
+    programs = [Path(each, "jim") for each in reversed(places.values())]
     homes = {each: _led_to(each) for each in programs if os.access(each, os.X_OK)}
     elsewhere = [f"{each} leads to {home}" for each, home in homes.items() if home and Path(home) != HOME]
     if not elsewhere:

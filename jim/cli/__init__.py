@@ -225,7 +225,7 @@ def _run(words: list[str]) -> int:
     elif words[0] in ("-h", "--help") or words == ["help"]:
         say(_overview())
     elif words[0] == "help":
-        return _run([*words[1:2], "--help"])
+        return _run([*words[1:], "--help"])
     elif words[0] == "--version":
         say(f"jim {__version__}{f' (commit {__commit__})' if __commit__ else ''}")
     elif words[0] not in VERBS:

@@ -54,6 +54,13 @@ ERRORS = {
 }
 
 
+LINES = """each => {
+    const text = document.createRange();
+    text.selectNodeContents(each);
+    return text.getClientRects().length;
+}"""
+
+
 # Each page in one look beside the usual one; in all of them by `make browser ALL=1`.
 EACH = {(name, how) for n, name in enumerate(PAGES) for how in ("light", ("dark", "phone")[n % 2])}
 
@@ -70,6 +77,24 @@ def test_a_page_is_accessible_silent_and_fits(served, look, name, how) -> None:
     assert seen.odd == []
     assert {url.partition("/")[2].split("/")[1] for url in seen.asked} == {f"127.0.0.1:{served.port}"}
     assert page.locator("h1").count() == 1
+
+
+def test_in_half_a_window_the_head_is_one_line_and_lists_are_whole(served, look) -> None:
+    page = look(served, width=1000).go("/jobs")
+    expect(page.locator("#live button")).to_be_visible()
+    assert page.evaluate("document.querySelector('.top').offsetHeight") <= 60
+    assert page.evaluate("(each => each.scrollWidth - each.clientWidth)(document.querySelector('.wide'))") == 0
+
+
+@pytest.mark.parametrize("width", [1000, 1280])
+def test_a_short_name_stands_in_one_line(alone, look, width) -> None:
+    request = {"job_type": "parametric", "executable": "/opt/reconstruct", "key": "large"}
+    alone.ground.store.add_grid_job(1, "large", "mc", alone.ground.clock.utc(), request)
+    reason = "48 of 1,500 local jobs failed: exit 3 (41), signal 11 (7)"
+    alone.ground.store.set_grid_job(1, step=Step.FINISHED, outcome="failed", reason=reason)
+    for path in ("/", "/jobs"):
+        name = look(alone, width=width).go(path).locator("td.called")
+        assert (name.inner_text(), name.evaluate(LINES)) == ("reconstruct", 1)
 
 
 @pytest.mark.parametrize("how", LOOKS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 import subprocess
 from contextlib import suppress
@@ -18,6 +19,20 @@ def said(*command, limit=300, **more):
     done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, **({"cwd": "/"} | more))
     assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
     return done.stdout
+
+
+def have(*packages):
+    """Install what is missing of these packages of Debian; whoever else installs something now is waited for."""
+    ask = ("dpkg-query", "--show", "--showformat", "${db:Status-Status}\n", *packages)
+    states = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.split()
+    if states == ["installed"] * len(packages):
+        return
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    patient = ("apt-get", "-o", "DPkg::Lock::Timeout=600", "-q")
+    install = (*patient, "install", "--yes", "--no-install-recommends", *packages)
+    if subprocess.run(install, env=quiet, capture_output=True, timeout=900, check=False).returncode:
+        said(*patient, "update", env=quiet)
+        said(*install, limit=900, env=quiet)
 
 
 def processes(words):

@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.accounts import ACCOUNT, DEBIAN, processes, said
+from tests.live.accounts import ACCOUNT, DEBIAN, have, processes, said
 from tests.live.site import ROOM, LiveSite, install, start_lab, until
 
 
@@ -75,8 +74,7 @@ def make_site(installed):
 
 @pytest.fixture(scope="module")
 def debian():
-    if subprocess.run(["dpkg", "-s", *DEBIAN], capture_output=True, check=False).returncode:
-        said("apt-get", "install", "--yes", "--no-install-recommends", *DEBIAN)
+    have(*DEBIAN)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from tests.live.accounts import have
 from tests.live.site import PLAIN_PATH, ROOT, copy_of_the_source
 
 # Mounts of its own, and JIM nowhere yet.
@@ -37,9 +38,7 @@ class Page:
 
     def _have_libraries(self) -> None:
         """Install the libraries that the page names; what it names beside, a lab has brought."""
-        named = re.findall(r"python3-\w+", self.install)
-        if subprocess.run(["dpkg", "-s", *named], capture_output=True, check=False).returncode:
-            subprocess.run(["apt-get", "install", "-qq", "--yes", "--no-install-recommends", *named], check=True)
+        have(*re.findall(r"python3-\w+", self.install))
 
     def tool(self, name: str, script: str) -> None:
         """Put a program there that the page calls."""

@@ -5,26 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.live.accounts import have
 from tests.live.debian import Machine, packages, said
 from tests.live.site import copy_of_the_source, until
 
 pytestmark = pytest.mark.long
-TOOLS = (
-    "debhelper",
-    "dh-python",
-    "lintian",
-    "fakeroot",
-    "python3-lxml",
-    "python3-psutil",
-    "python3-rich",
-    "python3-tenacity",
-)
 OLD, NEW = "7.0.0", "7.0.1"
 ACCOUNTS = ("mc", "cms")
 PIDS = "pgrep -f 'jim[.]run_grid_job keeper'"  # of keepers, and not of who asks
@@ -40,8 +30,7 @@ sleep 0.2; done"""
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     """The packages of two versions of this tree."""
-    if subprocess.run(["dpkg", "-s", *TOOLS], capture_output=True, check=False).returncode:
-        said("apt-get", "install", "--yes", "--no-install-recommends", *TOOLS)
+    have("lintian")
     place = tmp_path_factory.mktemp("debian")
     return {version: packages(place, version) for version in (OLD, NEW)}
 
@@ -61,8 +50,7 @@ def test_lintian_finds_no_error(built: dict[str, list[Path]]) -> None:
 
 def test_fedoras_package_has_the_same_files(built: dict[str, list[Path]], tmp_path: Path) -> None:
     """It is built, and read by rpmlint. It was never installed."""
-    if subprocess.run(["which", "rpmbuild", "rpmlint"], capture_output=True, check=False).returncode:
-        said("apt-get", "install", "--yes", "--no-install-recommends", "rpm", "rpmlint")
+    have("rpm", "rpmlint")
     sources = tmp_path / "SOURCES"
     sources.mkdir()
     copy_of_the_source(tmp_path / f"jim-{OLD}")

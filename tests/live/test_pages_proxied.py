@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.accounts import have
 from tests.unit.pages.grounds import Ground
 
 pytestmark = pytest.mark.long
@@ -111,8 +112,7 @@ def asked(port: int, path: str, user: str = "", **headers: str) -> tuple[int, st
 def test_the_documented_configuration_names_users_and_drops_what_browsers_claim(
     place: Path, package: str, configured
 ) -> None:
-    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
-    subprocess.run(install, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=True)
+    have(package)
     port = free_port()
     server = subprocess.Popen(configured(place, port), stderr=subprocess.DEVNULL)
     try:

@@ -40,12 +40,14 @@ def strangers(gateway):
 
 
 @pytest.mark.parametrize("verb", ["cancel", "suspend"])
-def test_a_running_job_s_id_that_another_has_now_is_not_cancelled(gateway, verb):
+def test_a_running_job_s_id_that_another_has_now_is_not_cancelled(gateway, verb, caplog):
+    caplog.set_level("INFO", "jim.keeper.queue.fulfilling")
     run_all(gateway)
     strangers(gateway)
     gateway.wish(verb, "1")
     gateway.go(10, 20.0)
     assert [each.phase for each in gateway.engine.tasks.values()] == [Phase.PENDING] * 2
+    assert "sent to the batch system" not in caplog.text
 
 
 def test_a_waiting_job_s_id_that_another_has_now_is_not_cancelled(gateway):

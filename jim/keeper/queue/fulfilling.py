@@ -232,7 +232,7 @@ def _fenced(keeper: Keeper, grid: int, k: int, indices: Sequence[int]) -> Mappin
 def _end_in_queue(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> str:
     """Cancel these batch jobs; return words for the log."""
     keeper.channel.cancel(ids)
-    return f"cancel of {len(ids)} local jobs"
+    return f"cancel of {len(ids)} local jobs" if ids else ""
 
 
 def clear(keeper: Keeper, ids: Sequence[tuple[str, int]]) -> None:
@@ -271,7 +271,8 @@ def _tell(keeper: Keeper, targets: dict[str, list[tuple[str, int]]], others: Oth
 
 
 def _said(what: int | str, said: str) -> None:
-    log.info("%s: %s sent to the batch system; states change once the effect is seen", what, said)
+    if said:  # there may be nothing that is still ours
+        log.info("%s: %s sent to the batch system; states change once the effect is seen", what, said)
 
 
 def _not_said(what: int | str, error: BaseException) -> None:

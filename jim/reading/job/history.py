@@ -147,14 +147,19 @@ def spreads(view: View, job: GridJob) -> list[Spread]:
 def spreads_of(attempts: Sequence[Measured], job: GridJob) -> list[Spread]:
     """Return quartiles of what attempts took; seconds per event are known where the local jobs have events."""
     wall = [each.seconds for each in attempts] if any(each.seconds for each in attempts) else []
-    rows = [spread("run time", "s", wall)]
-    if rows[0] and not rows[0].is_brief:  # a share of what could not be measured says nothing
-        shares = [100 * each.cpu / each.seconds for each in attempts if each.seconds > 0]
-        rows.append(spread("CPU share", "%", shares))
+    rows = run_times(attempts) if wall else []
     if job.events_per_job:
         rows.insert(0, spread("seconds per event", "s", [each / job.events_per_job for each in wall]))
     rows.append(_memory(attempts, job.request.get("memory_mb")))
     return [each for each in rows if each]
+
+
+def run_times(attempts: Sequence[Measured]) -> list[Spread | None]:
+    """Return quartiles of run times and CPU shares; a share of times that could not be measured says nothing."""
+    times = spread("run time", "s", [each.seconds for each in attempts])
+    if not times or times.is_brief:
+        return [times]
+    return [times, spread("CPU share", "%", [100 * each.cpu / each.seconds for each in attempts if each.seconds > 0])]
 
 
 def slowest(view: View, job: GridJob) -> list[Slow]:

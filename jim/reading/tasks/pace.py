@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from math import log1p
 from typing import NamedTuple
 
-from jim.reading.job.history import FEWEST, Spread, Timeline, spread, timeline
+from jim.reading.job.history import FEWEST, Spread, Timeline, run_times, spread, timeline
 from jim.reading.job.usage import LOOKED_AT, Measured, one
 from jim.reading.view import View
 from jim.statusdb.task_rows import LIVE_PIECES, Item, ItemState, PieceState, Task, TaskState
@@ -137,9 +137,6 @@ def spreads_of(local_jobs: Sequence[tuple[Measured, int]]) -> list[Spread]:
     """Return quartiles of the times of some local jobs, each with its events."""
     if not any(ran.seconds for ran, _ in local_jobs):
         return []
-    rows = [
-        spread("seconds per event", "s", [ran.seconds / events for ran, events in local_jobs if events]),
-        spread("run time", "s", [ran.seconds for ran, _ in local_jobs]),
-        spread("CPU share", "%", [100 * ran.cpu / ran.seconds for ran, _ in local_jobs if ran.seconds > 0]),
-    ]
+    per_event = spread("seconds per event", "s", [ran.seconds / events for ran, events in local_jobs if events])
+    rows = [per_event, *run_times([ran for ran, _ in local_jobs])]
     return [each for each in rows if each]

@@ -31,6 +31,14 @@ def test_another_jim_is_told_whichever_comes_first(tmp_path: Path, first: str) -
     assert "Move to the package" in found.todo
 
 
+def test_a_directory_that_is_on_the_search_path_twice_is_told_once(tmp_path: Path) -> None:
+    """Debian's /bin is /usr/bin."""
+    other = door(tmp_path / "bin", "/usr/lib/jim/jim")
+    (tmp_path / "also").symlink_to(other)
+    found = others(f"{other}:{tmp_path}/also")
+    assert f"this JIM lies in {HOME}, and {other}/jim leads to /usr/lib/jim/jim: `jim` is the first" in found.said
+
+
 def test_alone_or_beside_other_programs_of_its_name_it_is_well(tmp_path: Path) -> None:
     own = door(tmp_path / "own", HOME)
     odd = door(tmp_path / "odd", "x")

@@ -135,6 +135,8 @@ def test_a_closed_pipe_is_quiet(tmp_path, monkeypatch):
 
 def test_help_of_a_verb_is_told_in_both_ways(home):
     assert home.out("help", "show") == home.out("show", "--help")
+    assert home.out("help", "site", "metrics") == home.out("site", "metrics", "--help") != home.out("site", "--help")
+    assert "unknown word 'metricks'" in home.run("help", "site", "metricks")[2]
     assert home.out("help") == home.out("--help") == home.out("help", "help")
     code, _, error = home.run("help", "shwo")
     assert (code, "did you mean 'show'?" in error) == (2, True)

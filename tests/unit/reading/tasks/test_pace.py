@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from jim.reading.job.usage import Measured
 from jim.reading.tasks import pace as task_pace
 from jim.reading.view import View
 from jim.statusdb.task_rows import PieceState
@@ -36,6 +37,13 @@ def ground(tmp_path, monkeypatch) -> Ground:
 def eta(ground: Ground) -> task_pace.Eta | None:
     task, view = ground.task(), View(ground.site, ground.store)
     return task_pace.etas(view, [task], ground.store.seen_tasks.counts([task.id])).get(task.id)
+
+
+def test_a_share_of_times_that_are_too_short_says_nothing() -> None:
+    brief = [(Measured(seconds, 0.0, None, False, {}), 5) for seconds in (0, 0, 0, 0, 0, 0, 0, 1, 1)]
+    long = [(Measured(20, 10.0, None, False, {}), 5)] * 2
+    assert [each.what for each in task_pace.spreads_of(brief)] == ["seconds per event", "run time"]
+    assert [each.what for each in task_pace.spreads_of(long)] == ["seconds per event", "run time", "CPU share"]
 
 
 def test_a_task_ends_as_the_last_hour_says_once_20_pieces_are_completed(ground: Ground) -> None:
