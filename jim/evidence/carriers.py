@@ -73,6 +73,17 @@ def _of_all(seen: Observation) -> Observation:
     return seen._replace(kind=Kind.ACCOUNTING) if seen.kind in LIMITS else seen
 
 
+def carrier_states(listing: Listing, live: Iterable[Live], width: int) -> dict[tuple[str, int], State]:
+    """Return where the listed carriers of these local jobs are: batch id and index."""
+    one_of_each = {(each.batch_id, each.mark): each for each in live if each.carriers}
+    return {
+        (each.batch_id, index): seen.state
+        for each in one_of_each.values()
+        for index, seen in enumerate(shown(each, listing, width), 1)
+        if seen
+    }
+
+
 def batch_jobs(live: Iterable[Live]) -> set[tuple[str, int]]:
     """Return the batch jobs that run these local jobs, or may take them: batch id and index."""
     found = set[tuple[str, int]]()

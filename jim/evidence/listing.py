@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jim.evidence import reasons
@@ -58,6 +58,7 @@ class Compared:
     in_vain: dict[Key, str] = field(default_factory=dict)  # why some attempts in the queue can never start
     # What the listing says anew of waiting jobs: (grid job, submission, state, words) → jobs (queue_words.py).
     new_words: dict[tuple[int, int, str, str], int] = field(default_factory=dict)
+    carriers: Mapping[tuple[str, int], State] = field(default_factory=dict)  # those of live attempts that are listed
     proves_absence: bool = False
 
     def remark(self, live: Live, seen: Observation) -> None:

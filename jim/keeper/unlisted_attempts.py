@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from jim.evidence.listing import Doubt
 from jim.jobs import Key
+from jim.model import State
 
 MISSED_TWICE = 2
 
@@ -22,6 +23,7 @@ class Listed(NamedTuple):
     shown: frozenset[tuple[str, str]] = frozenset()  # batch ids with the names of their jobs, as far as these are told
     unseen: frozenset[tuple[str, str]] = frozenset()  # batch ids and marks that the listing does not show
     in_vain: Mapping[Key, str] = {}  # attempts in the queue that can never start, and the batch system's words
+    carriers: Mapping[tuple[str, int], State] = {}  # where the carriers of attempts are
 
 
 class Doubts(dict[Key, Doubt]):

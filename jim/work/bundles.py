@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest
@@ -51,15 +51,37 @@ def check(request: Mapping[str, Any], site: Site) -> None:
             "bundle",
         )
     if bundle.at_once > 1:
-        missing = [name for name in ("cores", "memory_mb") if not request.get(name)]
-        if missing:
-            raise BadRequest(
-                f"{bundle.at_once:,} at once, but the request does not say what each needs: ask for "
-                f"{' and '.join(missing)}, too",
-                "at_once",
-            )
-        if request.get("licences"):
-            raise BadRequest("licences cannot be asked for several local jobs at once: leave at_once away", "at_once")
+        _check_at_once(bundle, request, site)
+
+
+def _check_at_once(bundle: Bundle, request: Mapping[str, Any], site: Site) -> None:
+    missing = [name for name in ("cores", "memory_mb") if not isinstance(request.get(name), int)]
+    if missing:
+        raise BadRequest(
+            f"{bundle.at_once:,} at once, but the request does not say what each needs: ask for "
+            f"{' and '.join(missing)}, too",
+            "at_once",
+        )
+    each = Resources(cores=request["cores"], memory_mb=request["memory_mb"], queue=request.get("queue"))
+    for one, most, unit in _limits(each, site):
+        if one * bundle.at_once > most:
+            needs = f"{bundle.at_once:,} at once need {one * bundle.at_once:,} {unit}"
+            raise BadRequest(f"{needs}, and this site allows a batch job {most:,}", "at_once")
+    if request.get("licences"):
+        raise BadRequest("licences cannot be asked for several local jobs at once: leave at_once away", "at_once")
+
+
+def lanes_of(bundle: Bundle, local_jobs: int, each: Resources, site: Site) -> int:
+    """Return how many of so many local jobs a carrier runs at once: a retry may ask for more than the request did."""
+    return max(1, min(bundle.at_once, local_jobs, *(most // one for one, most, _ in _limits(each, site))))
+
+
+def _limits(each: Resources, site: Site) -> Iterator[tuple[int, int, str]]:
+    """Yield what a local job asks for, how much of that the site allows a batch job, and its unit."""
+    if each.cores:
+        yield each.cores, site.batch.most_cores, "cores"
+    if each.memory_mb:
+        yield each.memory_mb, site.most_memory_mb(each.queue), "MB of memory"
 
 
 def of_carrier(each: Resources, local_jobs: int, lanes: int, most_seconds: int) -> Resources:

@@ -101,6 +101,7 @@ FACTORS: Mapping[str, Sequence[str]] = {
     "outputs": ["none", "pattern", "name"],
     "tar": ["full", "summary"],
     "memory": ["no", "yes"],
+    "bundle": ["no", "in turn", "at once"],
     "test": ["no", "yes"],
     "keep_going": ["no", "yes"],
     "repeat": ["no", "yes"],
@@ -139,6 +140,9 @@ def excluded(row: Row) -> bool:
     # Only of what has failed anything is left to do.
     without_rest = {"end": "good", "input": "none", "directory": "yes"}
     if row.get("after") == "recover" and any(row.get(name) == level for name, level in without_rest.items()):
+        return True
+    # Carriers that are told to stop leave some attempts unbegun; the numbers of the others are in what gatekeepers take.
+    if row.get("bundle", "no") != "no" and row.get("wish") == "suspend" and row.get("door") in GATEKEEPERS:
         return True
     # A gatekeeper has streams of its own, and GRAM hands over no token.
     if row.get("door") in GATEKEEPERS and row.get("names") == "own":
@@ -194,6 +198,8 @@ CHANGES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("outputs", "name"): {"outputs": ["out.dat"]},
     ("tar", "summary"): {"tar": "summary"},
     ("memory", "yes"): {"memory_mb": 500},
+    ("bundle", "in turn"): {"bundle": 3},
+    ("bundle", "at once"): {"bundle": 4, "at_once": 2, "cores": 1, "memory_mb": 500},
     ("test", "yes"): {"test": "yes"},
     ("keep_going", "yes"): {"keep_going": True},
 }
@@ -205,6 +211,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "gpus": ({"gpus": 1}, "gpus: 1: the batch system local cannot be asked for gpus"),
     "constraint": ({"constraint": "el9"}, "constraint: 'el9': the batch system local cannot be asked for constraint"),
     "licences": ({"licences": "m:1"}, "licences: 'm:1': the batch system local cannot be asked for licences"),
+    "at once": ({"at_once": 2}, "at_once: it says how many local jobs of a bundle run at once: ask for bundle, too"),
     "options": ({"batch_options": ["--x"]}, "batch_options: '--x': this site allows none (batch.allowed_options)"),
     "two sources": (
         {"splitter": "FileBased", "dataset": "raw-1", "input_files": FILES},

@@ -16,7 +16,7 @@ from functools import cache, partial
 from jim.errand import Errand
 from jim.errors import BatchError
 from jim.evidence import queue_words
-from jim.evidence.carriers import batch_jobs
+from jim.evidence.carriers import batch_jobs, carrier_states
 from jim.evidence.listing import PENDING, Compared, Doubt, compare, shown, unseen
 from jim.idealizer.query_turn import take_turn
 from jim.jobs import Live, Submission
@@ -130,6 +130,7 @@ def _ask(keeper: Keeper) -> Compared:
         compared = compare(listing, live, keeper.adapter.name_length)
         compared.shown = shown(listing, keeper.adapter.name_length)
         compared.unseen = unseen(compared, keeper.adapter.name_length)
+        compared.carriers = carrier_states(listing, live, keeper.adapter.name_length)
         compared.found = dict(_found(keeper, store, listing))
         words = queue_words.grouped(keeper.channel.with_waits(listing), live, keeper.adapter.name_length)
         compared.new_words = store.queue_words.new(words)
@@ -214,7 +215,7 @@ def take_in(keeper: Keeper, began: float, compared: Compared) -> None:
     if compared.new_words:
         keeper.store.queue_words.put(compared.new_words)
     at = keeper.doubts.listed.at
-    keeper.doubts.listed = Listed(at, compared.shown, compared.unseen, compared.in_vain)
+    keeper.doubts.listed = Listed(at, compared.shown, compared.unseen, compared.in_vain, compared.carriers)
     with keeper.store.transaction():
         for grid, k in compared.confirmed:
             keeper.store.set_submission(grid, k, state=SubmissionState.CONFIRMED)

@@ -66,7 +66,7 @@ class Fulfilling:
             stop = partial(_stop_carriers, keeper, job, carried)
             return keeper.workers.start(Errand(key, stop, partial(self._stopped, job), grid=job.id, repeats=True))
         verbs = _verbs(keeper, job.wish)
-        acted_on = [each for each in self._reached(keeper, job, live) if each.state in verbs]
+        acted_on = [each for each in self._reached(keeper, job, live) if each.state in verbs or _is_unbegun(each)]
         others = others_of(keeper, acted_on)
         targets = _targets(verbs, acted_on, others)
         tells = bool(targets or others.doubted)
@@ -250,6 +250,11 @@ def _verbs(keeper: Keeper, wish: str) -> dict[State, str]:
     return {ACTED_ON[verb]: verb for verb in ((pending, running) if keeper.adapter.can_suspend else (pending,))}
 
 
+def _is_unbegun(live: Live) -> bool:
+    """Tell whether a local job waits for any carrier: what is done about that is done to all its carriers."""
+    return bool(live.carriers and not live.carrier)
+
+
 def _targets(verbs: Mapping[State, str], live: Sequence[Live], others: Others) -> dict[str, list[tuple[str, int]]]:
     """Return, by verb, the batch jobs to hold or release, and those to suspend or resume.
 
@@ -257,9 +262,12 @@ def _targets(verbs: Mapping[State, str], live: Sequence[Live], others: Others) -
     """
     targets: dict[str, list[tuple[str, int]]] = {verb: [] for verb in verbs.values()}
     for each in live:
-        # What no carrier has begun is not a batch job: its carriers are told to stop in another way.
-        if not others.have((each.batch_id, each.mark)) and (each.carrier or not each.carriers):
+        if not others.have((each.batch_id, each.mark)) and not _is_unbegun(each):
             targets[verbs[each.state]].append((each.batch_id, each.carrier or each.idx))
+    unbegun = {each.batch_id: each for each in live if _is_unbegun(each)}
+    for (batch_id, index), state in others.listed.carriers.items():
+        if state in verbs and batch_id in unbegun and not others.have((batch_id, unbegun[batch_id].mark)):
+            targets[verbs[state]].append((batch_id, index))
     return {verb: list(dict.fromkeys(ids)) for verb, ids in targets.items() if ids}
 
 

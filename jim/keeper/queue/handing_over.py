@@ -18,7 +18,7 @@ from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.realm import opener_of
 from jim.site.settings import Payload
-from jim.work.bundles import bundle_of, of_carrier
+from jim.work.bundles import bundle_of, lanes_of, of_carrier
 from jim.work.commands import command, payload_settings
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
@@ -154,9 +154,8 @@ def _carried(
     """Return what a carrier asks for, and what it has to know: who else there is, and when its time is over."""
     share = -(-submission.size // submission.carriers)
     bundle = bundle_of(job.request)
-    lanes = min(bundle.at_once, share) if bundle else 1
-    most = keeper.site.batch.most_wall_seconds
-    whole = of_carrier(each, share, lanes, most)
+    lanes = lanes_of(bundle, share, each, keeper.site) if bundle else 1
+    whole = of_carrier(each, share, lanes, keeper.site.batch.most_wall_seconds)
     facts = [("carriers", str(submission.carriers)), ("lanes", str(lanes))]
     if each.wall_seconds:
         warn = each.warn_seconds if each.warn_seconds and each.warn_seconds < each.wall_seconds else 0

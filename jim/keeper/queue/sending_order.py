@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from jim.jobs import GridJob, LocalJob
 from jim.keeper.keeper import Keeper
-from jim.model import IN_BATCH, Step, Witness
+from jim.model import IN_BATCH, Kind, Step, Witness
 from jim.statusdb.grid.first_attempts import PAUSE_SECONDS, Further
 
 ANYONE = ""  # instead of a DN: no proxy, or no limit for a DN
@@ -93,7 +93,7 @@ def not_held_back(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> list
 
     Of a task, its throttle decides; and what a person wants is done at once.
     """
-    again = [each for each in waiting if each.attempt and each.witness != Witness.USER.value]
+    again = [each for each in waiting if each.attempt and each.witness != Witness.USER.value and _has_begun(each)]
     further = keeper.store.first_attempts.held_back(job.id) if again and not job.is_of_task else None
     if further is None:
         return waiting
@@ -105,6 +105,11 @@ def not_held_back(keeper: Keeper, job: GridJob, waiting: list[LocalJob]) -> list
             keeper.store.set_local_job(job.id, each.n, due=due)
     numbers = {each.n for each in held}
     return [each for each in waiting if each.n not in numbers]
+
+
+def _has_begun(job: LocalJob) -> bool:
+    """Tell whether an attempt at it may have failed; what its carriers had no time for says nothing of it."""
+    return job.kind is not Kind.NOT_BEGUN
 
 
 def _pause(keeper: Keeper, further: Further) -> float:

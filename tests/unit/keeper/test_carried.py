@@ -185,17 +185,34 @@ def test_a_cancelled_grid_job_has_all_its_carriers_cancelled(world):
 
 
 def test_while_a_grid_job_is_suspended_its_carriers_begin_nothing(world):
+    """Those that wait are held, and those that run are suspended, and would begin nothing anyway."""
     world.batch.can_suspend = True
     bundled(world)
     claim(world, 1, 1)
     inbox.wish(world.site.state, "suspend", "1")
     world.until(lambda: world.state(1, 0) is State.SUSPENDED, 1.0)
     assert (directory(world) / "stop").exists()
-    assert "hold" not in world.batch.calls  # what they have not begun is no batch job
-    assert world.batch.tasks["1", 2].state is State.SUBMITTED
+    assert [world.batch.tasks["1", index].state for index in (1, 2, 3)] == [State.SUSPENDED, State.HELD, State.HELD]
+    world.go(3, 1.0)
+    assert states(world) == ["suspended", *["submitted"] * 5]  # for the one that is suspended may go on
     inbox.wish(world.site.state, "resume", "1")
     world.until(lambda: world.state(1, 0) is State.RUNNING, 1.0)
     assert not (directory(world) / "stop").exists()
+    world.go(5, 1.0)
+    assert [world.batch.tasks["1", index].state for index in (1, 2, 3)] == [
+        State.RUNNING,
+        State.SUBMITTED,
+        State.SUBMITTED,
+    ]
+
+
+def test_local_jobs_whose_carriers_are_all_held_are_held(world):
+    bundled(world)
+    inbox.wish(world.site.state, "suspend", "1")
+    world.until(lambda: states(world) == ["held"] * 6, 1.0)
+    inbox.wish(world.site.state, "resume", "1")
+    world.until(lambda: states(world) == ["submitted"] * 6, 1.0)
+    assert len(world.batch.accepted) == 1
 
 
 def test_what_was_not_begun_while_suspended_is_sent_again_after_it(world):

@@ -10,13 +10,13 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import Resources
 from jim.site.file import Batch, Site
-from jim.work.bundles import Bundle, bundle_of, check, of_carrier
+from jim.work.bundles import Bundle, bundle_of, check, lanes_of, of_carrier
 
 EACH = {"cores": 1, "memory_mb": 500}
 
 
 def site(tmp_path: Path, system: str = "slurm") -> Site:
-    return Site(state=tmp_path, batch=Batch(system=system))
+    return Site(state=tmp_path, batch=Batch(system=system, most_cores=8, most_memory_mb=2000))
 
 
 def test_a_request_says_how_its_local_jobs_are_bundled() -> None:
@@ -39,6 +39,18 @@ def test_a_carrier_asks_for_all_that_run_at_once_and_for_the_time_of_all_in_turn
     assert (found.queue, found.warn_seconds) == ("long", None)  # each wrapper warns its own
 
 
+def test_a_retry_that_asks_for_more_has_fewer_beside_it(tmp_path: Path) -> None:
+    for each, lanes in (
+        (Resources(), 4),
+        (Resources(cores=2, memory_mb=500), 4),
+        (Resources(cores=3), 2),
+        (Resources(memory_mb=1500), 1),
+        (Resources(memory_mb=9999), 1),
+    ):
+        assert lanes_of(Bundle(10, 4), 10, each, site(tmp_path)) == lanes
+    assert lanes_of(Bundle(10, 4), 3, Resources(), site(tmp_path)) == 3
+
+
 def test_a_carrier_asks_for_no_more_time_than_the_site_allows_and_no_less_than_one_needs() -> None:
     assert of_carrier(Resources(wall_seconds=600), 10, 1, 3600).wall_seconds == 3600
     assert of_carrier(Resources(wall_seconds=600), 10, 1, 60).wall_seconds == 600
@@ -51,6 +63,9 @@ def test_a_carrier_asks_for_no_more_time_than_the_site_allows_and_no_less_than_o
         ({"at_once": 2, **EACH}, "at_once", "ask for bundle, too"),
         ({"bundle": 9, "at_once": 2}, "at_once", "ask for cores and memory_mb, too"),
         ({"bundle": 9, "at_once": 2, "cores": 1}, "at_once", "ask for memory_mb, too"),
+        ({"bundle": 9, "at_once": 2, "cores": "$Cores", "memory_mb": 500}, "at_once", "ask for cores, too"),
+        ({"bundle": 9, "at_once": 9, **EACH}, "at_once", "9 at once need 9 cores, and this site allows a batch job 8"),
+        ({"bundle": 9, "at_once": 5, **EACH}, "at_once", "5 at once need 2,500 MB of memory, and .* job 2,000"),
         ({"bundle": 9, "at_once": 2, **EACH, "licences": "root:2"}, "at_once", "licences cannot be asked for"),
     ],
 )
