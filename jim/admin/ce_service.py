@@ -69,6 +69,11 @@ class Places(NamedTuple):
     spool: str  # where the schedd puts the files of jobs
 
     @property
+    def reconfigure(self) -> str:
+        """Return the name of the command that reads settings anew; only root may have it in PATH."""
+        return self.tool.replace("config_val", "reconfig")
+
+    @property
     def route(self) -> Path:
         """Return the file with JIM's route."""
         return self.configuration / CONFIGURATION
@@ -145,7 +150,7 @@ def register() -> Iterator[str]:
     else:
         replace_durably(where.route, ROUTE.encode(), 0o644)
         yield f"wrote {where.route}, with this route:\n{ROUTE}"
-    yield f"nothing else was changed; now run {command('reconfig')}"
+    yield f"nothing else was changed; now run {where.reconfigure}"
 
 
 def unregister() -> Iterator[str]:
@@ -160,7 +165,7 @@ def unregister() -> Iterator[str]:
     if BLAH_LINES in text:
         _rewrite(where.blah_config, text.replace(BLAH_LINES, ""))
         yield f"removed from {where.blah_config}: {PASSES_ALL}"
-    yield f"nothing else was changed; now run {command('reconfig')}"
+    yield f"nothing else was changed; now run {where.reconfigure}"
 
 
 def _rewrite(file: Path, text: str) -> None:
@@ -197,7 +202,7 @@ def findings(site: Site) -> Iterator[Finding]:
     yield expected("attributes", passes, f"{where.blah_config} passes on the attributes of jobs", AGAIN)
     yield expected("route", where.route.exists(), f"{where.route} is there", AGAIN)
     names = value(where.tool, "JOB_ROUTER_ROUTE_NAMES").replace(",", " ").split()
-    yield expected("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {command('reconfig')} as root")
+    yield expected("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {where.reconfigure} as root")
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
     yield expected("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)
