@@ -56,7 +56,6 @@ PASSES_ALL = "blah_pass_all_submit_attributes=yes"
 BLAH_LINES = f"{HEAD} blahpd passes on the attributes of jobs.\n{PASSES_ALL}\n"
 FORGOTTEN_SECONDS = 6 * 3600.0
 AGAIN = "run `jim ce register` as root"
-ABSENT = "HTCondor-CE"  # what is said of it: that it is not there
 
 
 class Places(NamedTuple):
@@ -194,7 +193,7 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding(ABSENT, FAILED, str(error), f"see {guide('htcondor-ce.md')}")
+        yield Finding("HTCondor-CE", FAILED, str(error), f"see {guide('htcondor-ce.md')}")
         return
     wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each, where.spool)]
     yield expected("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)

@@ -17,13 +17,11 @@ def proved(findings: Iterable[Finding], gatekeeper: str, with_a_job: Callable[[]
     for each in findings:
         failed = failed or each.level == FAILED
         yield each
-    if failed:
-        return
-    if not os.getuid():
+    if not failed and not os.getuid():
         yield untried(gatekeeper)
-        return
-    print("a job is on its way through the gatekeeper: some two minutes, at most ten", file=sys.stderr)
-    yield with_a_job()
+    elif not failed:
+        print("a job is on its way through the gatekeeper: some two minutes, at most ten", file=sys.stderr)
+        yield with_a_job()
 
 
 def checked(findings: Iterable[Finding], *, as_json: bool) -> int:

@@ -42,7 +42,7 @@ def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, u
     monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["arc", "check"]) == 3
     (line,) = home.capsys.readouterr().out.splitlines()
-    assert line.startswith(f"failed   {arc_service.ABSENT}: ")
+    assert line.startswith("failed   A-REX: ")
     assert line.count("install ") == 1
 
 

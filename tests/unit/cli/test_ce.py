@@ -72,7 +72,7 @@ def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, u
     monkeypatch.setenv("ARC_LOCATION", "/nowhere")
     assert main(["ce", "check"]) == 3
     (line,) = home.capsys.readouterr().out.splitlines()
-    assert line.startswith(f"failed   {ce_service.ABSENT}: ")
+    assert line.startswith("failed   HTCondor-CE: ")
     assert line.count("install ") == 1
 
 
