@@ -29,7 +29,6 @@ PARSER = "lib/arc/arcconfig-parser"
 CONFIGURATION = Path("/etc/arc.conf")
 PID_FILE = "/run/arched-arex.pid"
 AGAIN = "run `jim arc register` as root"
-ABSENT = "A-REX"  # what is said of it: that it is not there
 PLAIN = re.compile(r"[A-Z][A-Z0-9_.]*")  # a name that A-REX takes for one of a runtime environment
 
 
@@ -213,7 +212,7 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding(ABSENT, FAILED, str(error), f"see {guide('arc.md')}")
+        yield Finding("A-REX", FAILED, str(error), f"see {guide('arc.md')}")
         return
     yield _running(where)
     wrong = [each for each in VERBS if _text(where.script(each)) != script(each)]

@@ -56,7 +56,6 @@ PASSES_ALL = "blah_pass_all_submit_attributes=yes"
 BLAH_LINES = f"{HEAD} blahpd passes on the attributes of jobs.\n{PASSES_ALL}\n"
 FORGOTTEN_SECONDS = 6 * 3600.0
 AGAIN = "run `jim ce register` as root"
-ABSENT = "HTCondor-CE"  # what is said of it: that it is not there
 
 
 class Places(NamedTuple):
@@ -67,6 +66,11 @@ class Places(NamedTuple):
     blah_config: Path
     configuration: Path  # directory
     spool: str  # where the schedd puts the files of jobs
+
+    @property
+    def reconfigure(self) -> str:
+        """Return the name of the command that reads settings anew; only root may have it in PATH."""
+        return self.tool.replace("config_val", "reconfig")
 
     @property
     def route(self) -> Path:
@@ -145,7 +149,7 @@ def register() -> Iterator[str]:
     else:
         replace_durably(where.route, ROUTE.encode(), 0o644)
         yield f"wrote {where.route}, with this route:\n{ROUTE}"
-    yield f"nothing else was changed; now run {command('reconfig')}"
+    yield f"nothing else was changed; now run {where.reconfigure}"
 
 
 def unregister() -> Iterator[str]:
@@ -160,7 +164,7 @@ def unregister() -> Iterator[str]:
     if BLAH_LINES in text:
         _rewrite(where.blah_config, text.replace(BLAH_LINES, ""))
         yield f"removed from {where.blah_config}: {PASSES_ALL}"
-    yield f"nothing else was changed; now run {command('reconfig')}"
+    yield f"nothing else was changed; now run {where.reconfigure}"
 
 
 def _rewrite(file: Path, text: str) -> None:
@@ -189,7 +193,7 @@ def findings(site: Site) -> Iterator[Finding]:
     try:
         where = places()
     except BadSite as error:
-        yield Finding(ABSENT, FAILED, str(error), f"see {guide('htcondor-ce.md')}")
+        yield Finding("HTCondor-CE", FAILED, str(error), f"see {guide('htcondor-ce.md')}")
         return
     wrong = [each for each in VERBS if _text(where.scripts / f"{TYPE}_{each}.sh") != script(each, where.spool)]
     yield expected("scripts", not wrong, f"{where.scripts}/{TYPE}_*.sh lead to {HOME}/shell/condor", AGAIN)
@@ -197,7 +201,7 @@ def findings(site: Site) -> Iterator[Finding]:
     yield expected("attributes", passes, f"{where.blah_config} passes on the attributes of jobs", AGAIN)
     yield expected("route", where.route.exists(), f"{where.route} is there", AGAIN)
     names = value(where.tool, "JOB_ROUTER_ROUTE_NAMES").replace(",", " ").split()
-    yield expected("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {command('reconfig')} as root")
+    yield expected("router", TYPE in names, f"JOB_ROUTER_ROUTE_NAMES has {TYPE}", f"run {where.reconfigure} as root")
     closed = closed_place()
     todo = "move JIM to a place where every account can read it"
     yield expected("accounts", not closed, f"all accounts can enter {closed or HOME}", todo)

@@ -134,7 +134,7 @@ def _state(site: Site, mounts: str | None) -> Finding:
     make_state(site, mounts)
     about = site.state.stat()
     kind = file_system_of(site.state, mounts)
-    disk = f"{kind}, which must be on a local disk" if kind == UNKNOWN else f"a local disk ({kind})"
+    disk = f"{kind}; it must be on a local disk" if kind == UNKNOWN else f"a local disk ({kind})"
     return _good(f"{site.state} is on {disk}, mode {about.st_mode & 0o777:04o}")
 
 

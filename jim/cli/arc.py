@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from jim.admin import arc_information, arc_proof, arc_service
-from jim.admin.finding import untried
-from jim.cli.connection_findings import checked
+from jim.cli.connection_findings import checked, proved
 from jim.cli.recorded_acts import acted
 from jim.cli.text import say
 from jim.site import file as site_file
@@ -43,10 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
             say(line)
         return 0
     if arguments.arc_verb == "check":
-        found = list(arc_service.findings(site))
-        if not arguments.no_job and found[0].name != arc_service.ABSENT:
-            found.append(arc_proof.with_a_job(dict(os.environ)) if os.getuid() else untried("arc"))
-        return checked(found, as_json=arguments.json)
+        found = arc_service.findings(site)
+        with_a_job = partial(arc_proof.with_a_job, dict(os.environ))
+        return checked(found if arguments.no_job else proved(found, "arc", with_a_job), as_json=arguments.json)
     made = arc_service.register(site) if arguments.arc_verb == "register" else arc_service.unregister(site)
     for line in made:
         say(line)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from jim.admin import ce_proof, ce_service
-from jim.admin.finding import untried
-from jim.cli.connection_findings import checked
+from jim.cli.connection_findings import checked, proved
 from jim.cli.recorded_acts import acted
 from jim.cli.text import say
 from jim.site import file as site_file
@@ -37,10 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Register, unregister, or check."""
     site = site_file.load()
     if arguments.ce_verb == "check":
-        found = list(ce_service.findings(site))
-        if not arguments.no_job and found[0].name != ce_service.ABSENT:
-            found.append(ce_proof.with_a_job() if os.getuid() else untried("ce"))
-        return checked(found, as_json=arguments.json)
+        found = ce_service.findings(site)
+        tried = found if arguments.no_job else proved(found, "ce", ce_proof.with_a_job)
+        return checked(tried, as_json=arguments.json)
     made = ce_service.register() if arguments.ce_verb == "register" else ce_service.unregister()
     for line in made:
         say(line)

@@ -1,7 +1,8 @@
 """Puts the outputs of a grid job that has ended where its gatekeeper takes them from.
 
-All outputs come from the tar, and of a failed program likewise. Each file gets its last name by a rename, so nobody
-sees a part of it; to place outputs again gives the same files.
+All outputs come from the tar, and of a program that failed or was killed likewise; of many runs of a program, those of
+killed ones are not asked for any more. Each file gets its last name by a rename, so nobody sees a part of it; to place
+outputs again gives the same files.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BLOCK = 1024 * 1024
 MODE = 0o644  # what a batch system gives to the stdout of a program
 PROGRAM = 0o755  # of an output that can be executed
 # An older version added only the end of what failed local jobs have left, without a folder of its own.
-MEMBER = re.compile(r"[0-9]{1,15}\.([0-9]{1,9})(?:\.failed)?/([^\0]+)")
+MEMBER = re.compile(r"[0-9]{1,15}\.([0-9]{1,9})(\.failed|\.killed)?/([^\0]+)")
 END = re.compile(r"(stdout|stderr)\.last")
 
 
@@ -109,7 +110,8 @@ def comes_from_tar(job: GridJob) -> bool:
 
 def _place_files(job: GridJob, packed: Watched, files: dict[str, str], put: Put) -> None:
     """Place outputs of one program, or the streams of all local jobs, and files from beside the tar."""
-    found = outputs_in(packed, None if is_one_program(job) else STREAMS) if job.job_type in PROGRAMS else {}
+    alone = is_one_program(job)
+    found = outputs_in(packed, None if alone else STREAMS, alone=alone) if job.job_type in PROGRAMS else {}
     begun: dict[str, list[Part]] = {}
     for name, path in _whole_directories(files, found):  # stdout and stderr may share a file
         if name in found or name in STREAMS:
@@ -132,16 +134,19 @@ def _whole_directories(files: Mapping[str, str], found: Iterable[str]) -> Iterat
                 yield each, os.path.join(path, each[len(below) :])  # noqa: PTH118 - texts
 
 
-def outputs_in(packed: IO[bytes], names: Iterable[str] | None = None) -> dict[str, list[Part]]:
-    """Return where a tar has the outputs of its local jobs, by their names; all, or only these names."""
+def outputs_in(packed: IO[bytes], names: Iterable[str] | None, *, alone: bool) -> dict[str, list[Part]]:
+    """Return where a tar has the outputs of its local jobs, by their names; all, or only these names.
+
+    `alone` says that the tar is of one run of one program.
+    """
     wanted = None if names is None else set(names)
     found, ends = dict[str, list[Part]](), dict[str, list[Part]]()
     for member in _members(packed):
-        if matched := MEMBER.fullmatch(member.name):
+        if (matched := MEMBER.fullmatch(member.name)) and (alone or matched[2] != ".killed"):
             part = Part(int(matched[1]), member.offset_data, member.size, bool(member.mode & 0o100))
-            is_end = END.fullmatch(matched[2])
-            if is_end or wanted is None or matched[2] in wanted:
-                (ends if is_end else found).setdefault(matched[2], []).append(part)
+            is_end = END.fullmatch(matched[3])
+            if is_end or wanted is None or matched[3] in wanted:
+                (ends if is_end else found).setdefault(matched[3], []).append(part)
     for name, parts in ends.items():
         _add_ends(found, name, parts, wanted)
     return found

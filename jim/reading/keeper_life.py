@@ -24,6 +24,7 @@ DECISION = "decide, and run `jim site moved` or `jim site restored`: either star
 # A keeper writes its heartbeat every two seconds. Long before doors take it for dead, people read that it is silent.
 STOPPED_SECONDS, LATE_SECONDS = 3.0, 6.0
 BUSY = "its work may take long: wait a moment"
+STARTING_SECONDS = 3.0  # until one that was called has its lock, on a slow machine
 
 
 class Heart(NamedTuple):
@@ -60,7 +61,17 @@ def heart(state: Path, clock: Clock) -> Heart:
     words = _last_words(state)
     if words:
         found = found._replace(words=f"{found.words}; its last words: {words}")
+    elif _is_called(state, clock):
+        return found._replace(words="no keeper is running yet: one has just been called", next="wait a moment")
     return found._replace(next=DECISION, refuses=True) if DECIDE in words else found
+
+
+def _is_called(state: Path, clock: Clock) -> bool:
+    """Tell whether something has just come into the inbox: whoever has put it there starts a keeper."""
+    with suppress(OSError):
+        place = state / "inbox"
+        return 0 <= clock.epoch() - place.stat().st_mtime < STARTING_SECONDS and any(place.iterdir())
+    return False
 
 
 def age(state: Path, clock: Clock) -> float | None:

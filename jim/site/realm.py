@@ -204,7 +204,8 @@ class Confined(Opener):
                 about,
             )
         places = [*self._places, *self._realm.files]
-        allowed = f"only files of {', '.join(places)}, but none of JIM's own" if places else "no files of this machine"
+        nothing = "no files of this machine, as none were spooled for it (HTCondor: condor_submit -spool)"
+        allowed = f"only files of {', '.join(places)}, but none of JIM's own" if places else nothing
         return BadRequest(
             f"{path}: a request that comes through this gatekeeper may name {allowed}; "
             "administrators of the site can open further directories, with site.inputs_below",

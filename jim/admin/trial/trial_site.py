@@ -101,18 +101,33 @@ class TrialSite:
     def __exit__(self, *_: object) -> None:
         """Cancel unfinished jobs, wait for their ends, and remove every file."""
         began, limit = time.monotonic(), CLEANING_SECONDS
+        tell = self._now_and_then(began)
         while not self._all_cancelled() and time.monotonic() < began + limit:
+            tell("for the ends of what it has cancelled")
             with suppress(JimError, OSError):  # another finding describes the trouble with the batch system
                 self._round()
             in_vain = self._stumbled() and not unsaid(self.rounds.keeper)
             limit = min(CLEANING_SECONDS, STUMBLING_SECONDS) if in_vain else CLEANING_SECONDS
         while not self.rounds.keeper.workers.idle():  # a running command would make its files again
+            tell("for a command of the batch system that has not returned")
             with suppress(JimError, OSError), foreign(self.fault):
                 self.rounds.deliver(ROUND_SECONDS)
         with suppress(JimError):
             self.remains += self._remains(limit)
         self.rounds.close()
         self._remove()
+
+    def _now_and_then(self, began: float) -> Callable[[str], None]:
+        """Return what tells what is waited for, unless it has just told so."""
+        told = began
+
+        def tell(what: str) -> None:
+            nonlocal told
+            if (now := time.monotonic()) > told + TELL_SECONDS:
+                self._waits(f"{what}, for {now - began:.0f} s now")
+                told = now
+
+        return tell
 
     def _all_cancelled(self) -> bool:
         """Cancel all that has not ended, also newly accepted grid jobs; tell whether all has ended."""

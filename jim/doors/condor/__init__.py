@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jim.doors.contract import Told
 from jim.doors.own_language import OwnLanguage
-from jim.errors import UnknownJob
+from jim.errors import BadRequest, UnknownJob
 from jim.model import Standing
 
 if TYPE_CHECKING:
@@ -33,6 +34,18 @@ class Condor(OwnLanguage):
         "cancel": "usage: cancel G (a grid job, such as 12)",
     }
     _tending: Tending | None = None  # the keeper makes it in its first round
+
+    @contextmanager
+    def in_its_words(self, job: Mapping[str, Any]) -> Iterator[None]:
+        """Make refusals use HTCondor's names. What its user has written as a number does not come this far."""
+        try:
+            with super().in_its_words(job):
+                yield
+        except BadRequest as error:
+            if not error.words.startswith("missing"):
+                raise
+            hint = f"HTCondor drops numbers: write the value of +JIM_{error.about} in quotes"
+            raise BadRequest(f"{error.words}; {hint}", error.about, told=error.told) from error
 
     def accepted(self, number: int) -> bytes:
         """Return the line with the job's id for blahpd, which calls the scripts of this name by it."""

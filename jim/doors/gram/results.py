@@ -70,7 +70,7 @@ def _put(job: GridJob, description: Description, opener: Opener) -> None:
         others = [name for name in named if name not in tars]
         _put_own(tar, _own(description), {name: _place(description, name) for name in others}, opener)
     if alone or (job.job_type in PROGRAMS and (tars or not job.request.get("outputs"))):
-        _put_streams(tar, {name: _place(description, name) for name in STREAMS}, opener)
+        _put_streams(tar, {name: _place(description, name) for name in STREAMS}, opener, alone=alone)
     elif not named and (place := _place(description, "stdout")) != Path(os.devnull):
         with _opened(place, "wb", opener) as file, _tar(tar) as packed:
             shutil.copyfileobj(packed, file)
@@ -116,7 +116,7 @@ def _own(description: Description) -> str:
 def _put_own(tar: str, own: str, places: Mapping[str, Path], opener: Opener) -> None:
     """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
     with _tar(tar) as packed:
-        found = outputs_in(packed, places)
+        found = outputs_in(packed, places, alone=True)
         for name in found.keys() & places.keys():
             write(opener, own, str(places[name]), contents(packed, found[name]), MODE, durable=False)
 
@@ -135,11 +135,11 @@ def _opened(place: Path, mode: str, opener: Opener) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _put_streams(tar: str, places: Mapping[str, Path], opener: Opener) -> None:
+def _put_streams(tar: str, places: Mapping[str, Path], opener: Opener, *, alone: bool) -> None:
     """Put stdout and stderr of all local jobs into their places, one local job after the other."""
     begun = set[Path]()  # stdout and stderr may share a file
     with _tar(tar) as packed:
-        found = outputs_in(packed, STREAMS)
+        found = outputs_in(packed, STREAMS, alone=alone)
         for name, place in places.items():
             if place == Path(os.devnull):
                 continue

@@ -60,6 +60,6 @@ def _sentence(view: View, groups: list[QueueWords]) -> str:
         counts[each.words] = counts.get(each.words, 0) + each.jobs
         since[each.words] = min(since.get(each.words, each.since), each.since)
     largest = sorted(counts, key=lambda said: (-counts[said], said))
-    parts = [f"{counts[said]:,} {said} (for {span(view.age(since[said]))})" for said in largest[:MOST]]
+    parts = [f"{counts[said]:,} × {said} (for {span(view.age(since[said]))})" for said in largest[:MOST]]
     rest = sum(counts[said] for said in largest[MOST:])
     return ", ".join([*parts, f"{rest:,} in other words"] if rest else parts)

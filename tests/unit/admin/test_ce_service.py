@@ -91,6 +91,7 @@ def test_a_router_that_has_not_read_the_route_is_told_of(ce, tmp_path):
     (ce / "names").write_text("slurm\n")
     (found,) = [each for each in ce_service.findings(Site(state=tmp_path / "state")) if each.name == "router"]
     assert (found.level, found.said) == ("failed", "not so: JOB_ROUTER_ROUTE_NAMES has jim")
+    assert found.todo == "run condor_ce_reconfig as root"  # root alone has it in PATH
 
 
 def test_what_is_somebody_else_s_is_left_alone(ce):

@@ -9,7 +9,7 @@ import pytest
 
 from jim.admin import arc_information, arc_proof, arc_service
 from jim.admin.finding import FAILED, OK, Finding
-from jim.cli import arc, main
+from jim.cli import connection_findings, main
 
 GOOD = Finding("Perl module", OK, "Perl can load the module")
 BAD = Finding("lrms", FAILED, "not so: lrms", "run `jim arc register` as root")
@@ -26,7 +26,7 @@ def test_a_check_exits_3_only_if_something_is_wrong(found, code, monkeypatch, ca
 
 def test_root_is_told_that_no_job_was_tried(monkeypatch, capsys):
     monkeypatch.setattr(arc_service, "findings", lambda site: [GOOD])
-    monkeypatch.setattr(arc.os, "getuid", lambda: 0)
+    monkeypatch.setattr(connection_findings.os, "getuid", lambda: 0)
     monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["arc", "check"]) == 0
     told = capsys.readouterr().out.splitlines()[1]
@@ -38,11 +38,11 @@ def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, u
     """The job's own failure hid what was missing, or was all that was said."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("ARC_LOCATION", "/nowhere")
-    monkeypatch.setattr(arc.os, "getuid", lambda: uid)
+    monkeypatch.setattr(connection_findings.os, "getuid", lambda: uid)
     monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["arc", "check"]) == 3
     (line,) = home.capsys.readouterr().out.splitlines()
-    assert line.startswith(f"failed   {arc_service.ABSENT}: ")
+    assert line.startswith("failed   A-REX: ")
     assert line.count("install ") == 1
 
 

@@ -6,24 +6,28 @@ import pytest
 
 from jim.admin import ce_proof, ce_service
 from jim.admin.finding import FAILED, OK, Finding
-from jim.cli import ce, main
+from jim.cli import connection_findings, main
 
 GOOD = Finding("scripts", OK, "there")
 BAD = Finding("route", FAILED, "not so: route", "run `jim ce register` as root")
 JOB = Finding("job", OK, "a job came through")
 
 
-@pytest.mark.parametrize(("found", "code"), [([GOOD], 0), ([GOOD, BAD], 3)])
-@pytest.mark.parametrize("uid", [0, 1000])
-def test_a_check_submits_a_job_unless_root_asks_and_exits_3_if_something_is_wrong(home, found, code, uid, monkeypatch):
-    monkeypatch.setattr(ce_service, "findings", lambda site: found)
-    monkeypatch.setattr(ce_proof, "with_a_job", lambda: JOB)
-    monkeypatch.setattr(ce.os, "getuid", lambda: uid)
+@pytest.fixture(params=[0, 1000])
+def uid(request, monkeypatch):
+    """Root, or an account."""
+    monkeypatch.setattr(connection_findings.os, "getuid", lambda: request.param)
     monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
-    assert main(["ce", "check", "--json"]) == code
+    return request.param
+
+
+def test_a_check_submits_a_job_unless_root_asks(home, uid, monkeypatch):
+    monkeypatch.setattr(ce_service, "findings", lambda site: iter([GOOD]))
+    monkeypatch.setattr(ce_proof, "with_a_job", lambda: JOB)
+    assert main(["ce", "check", "--json"]) == 0
     document = json.loads(home.capsys.readouterr().out)
-    *others, job = document["checks"]
-    assert [each["name"] for each in others] == [each.name for each in found]
+    others, job = document["checks"]
+    assert others["name"] == "scripts"
     proved = ("ok", "a job came through", "")
     not_as_root = (
         "warning",
@@ -31,20 +35,44 @@ def test_a_check_submits_a_job_unless_root_asks_and_exits_3_if_something_is_wron
         "run `jim ce check` as an account that may submit jobs",
     )
     assert (job["level"], job["said"], job["todo"]) == (proved if uid else not_as_root)
-    assert main(["ce", "check", "--no-job"]) == code
-    assert len(home.capsys.readouterr().out.splitlines()) == len(found)
+    assert main(["ce", "check", "--no-job"]) == 0
+    assert len(home.capsys.readouterr().out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("uid", [0, 1000])
+def test_through_an_incomplete_connection_no_job_is_sent_which_would_be_waited_for_in_vain(home, uid, monkeypatch):
+    monkeypatch.setattr(ce_service, "findings", lambda site: iter([GOOD, BAD]))
+    monkeypatch.setattr(ce_proof, "with_a_job", pytest.fail)
+    assert main(["ce", "check"]) == 3
+    answer = home.capsys.readouterr()
+    assert ([line[:16] for line in answer.out.splitlines()], answer.err) == (
+        ["ok       scripts", "failed   route: "],
+        "",
+    )
+
+
+def test_what_is_found_is_shown_before_the_job_is_waited_for_and_so_is_the_waiting(home, monkeypatch):
+    seen = []
+
+    def with_a_job():
+        seen.append(home.capsys.readouterr())
+        return JOB
+
+    monkeypatch.setattr(connection_findings.os, "getuid", lambda: 1000)
+    monkeypatch.setattr(ce_service, "findings", lambda site: iter([GOOD]))
+    monkeypatch.setattr(ce_proof, "with_a_job", with_a_job)
+    assert main(["ce", "check"]) == 0
+    assert seen == [
+        ("ok       scripts: there\n", "a job is on its way through the gatekeeper: some two minutes, at most ten\n")
+    ]
+
+
 def test_without_the_gatekeeper_no_job_is_tried_and_nothing_else_is_said(home, uid, monkeypatch):
     """The job's own failure hid what was missing, or was all that was said."""
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("ARC_LOCATION", "/nowhere")
-    monkeypatch.setattr(ce.os, "getuid", lambda: uid)
-    monkeypatch.setattr("jim.site.whose.refuse_unusable", lambda place: None)
     assert main(["ce", "check"]) == 3
     (line,) = home.capsys.readouterr().out.splitlines()
-    assert line.startswith(f"failed   {ce_service.ABSENT}: ")
+    assert line.startswith("failed   HTCondor-CE: ")
     assert line.count("install ") == 1
 
 

@@ -102,6 +102,13 @@ def test_an_output_in_a_directory_that_was_not_left_is_left_out(tmp_path, there)
     assert found(there) == {"stdout": b"out"}
 
 
+@pytest.mark.parametrize("end", ["failed", "killed"])
+def test_what_a_program_has_left_that_did_not_complete_comes_like_outputs(tmp_path, there, end):
+    left = {f"7.0.{end}/stdout": b"begun", f"7.0.{end}/stderr": b"oh", f"7.0.{end}/part": b"1"}
+    place(job(tmp_path, left), places(there, "stdout", "stderr", "part"))
+    assert found(there) == {"stdout": b"begun", "stderr": b"oh", "part": b"1"}
+
+
 def test_a_tar_that_is_damaged_is_an_error_of_jim_s(tmp_path, there):
     done = job(tmp_path)
     (tmp_path / "result/7.tar").write_bytes(b"no tar" * 1000)

@@ -98,6 +98,25 @@ def test_with_a_keeper_a_silent_claim_comes_with_advice(home):
     assert "have the node checked" in home.out("explain", "1")
 
 
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (2, "no keeper is running yet: one has just been called; wait a moment"),
+        (4, "no keeper is running, and none has been here before; a poll, a wish or `jim keeper` starts one"),
+    ],
+)
+def test_directly_after_a_submission_nobody_is_told_to_start_a_keeper(home, ago, words):
+    inbox = home.site.state / "inbox"
+    inbox.mkdir(exist_ok=True)
+    (inbox / "request-1").touch()
+    then = home.clock.epoch() - ago
+    os.utime(inbox, (then, then))
+    assert seen(home).missing() == words
+    (inbox / "request-1").unlink()  # a keeper has taken it, and is gone
+    os.utime(inbox, (then, then))
+    assert "none has been here before" in seen(home).words
+
+
 @pytest.mark.parametrize("target", ["1", "1.0"])
 def test_without_a_keeper_what_runs_is_told_as_of_its_last_heartbeat_without_advice(home, target):
     sent(home)

@@ -133,7 +133,12 @@ def test_a_directory_that_no_schedd_has_made_for_a_job_gives_nothing(home, iwd):
     place.mkdir(parents=True, exist_ok=True)
     (place / "data").write_text("data")
     code, _, err = condor(home, place, inputs=["data"])
-    assert (code, "may name no files of this machine" in err, nothing_taken(home)) == (2, True, True)
+    assert (code, "may name no files of this machine, as none were spooled" in err, nothing_taken(home)) == (
+        2,
+        True,
+        True,
+    )
+    assert "condor_submit -spool" in err  # what the user can do
     code, _, err = condor(home, place, "-o", "out")
     assert (code, "Iwd" in err, nothing_taken(home)) == (2, True, True)
     assert condor(home, place, "-o", "/dev/null")[0] == 0

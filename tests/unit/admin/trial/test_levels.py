@@ -75,9 +75,10 @@ def test_a_long_queue_is_waited_for_and_no_failure(tried, site, hasty, monkeypat
         first = own.submit("first", "sleep 60")
         assert own.until(lambda: own.starts(first), 30)
         found = the_only(levels.batch(own))
+        last = told[-1]
     words = r"for local jobs \(1 running, 1 submitted\), for \d s now; the batch system says: "
     words += "Nodes required for job are DOWN"
-    assert re.fullmatch(words, told[-1]), "a test must not be silent"
+    assert re.fullmatch(words, last), "a test must not be silent"
     assert found.level == "warning"
     assert found.said.startswith("still waits in the queue after ")
     assert found.todo.startswith("try again when there are free slots")

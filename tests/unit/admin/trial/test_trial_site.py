@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+
 from jim.admin.trial import trial_site
 
 
@@ -19,3 +21,11 @@ def test_a_trial_writes_only_below_the_work_directory_of_its_account(tried, site
         assert trial.site.work == own / trial.site.state.name
         assert list(own.parent.iterdir()) == [own]
     assert list(own.iterdir()) == []
+
+
+def test_a_trial_that_waits_for_a_hanging_command_before_it_removes_its_files_says_so(tried, site, monkeypatch):
+    told, idle = [], chain([False, False], repeat(True))
+    monkeypatch.setattr(trial_site, "TELL_SECONDS", -1.0)
+    with trial_site.TrialSite(site(), waits=told.append) as trial:
+        monkeypatch.setattr(trial.rounds.keeper.workers, "idle", lambda: next(idle))
+    assert told == ["for a command of the batch system that has not returned, for 0 s now"] * 2

@@ -136,6 +136,14 @@ def test_what_jim_cannot_do_is_refused_in_htcondor_s_words(options, words):
     assert str(error.value).startswith(words)
 
 
+def test_whoever_wrote_a_number_which_htcondor_drops_is_told_to_write_it_in_quotes():
+    """The refusal said that the events are missing, which stand in the submit description."""
+    with pytest.raises(BadRequest) as error, DOOR("condor").in_its_words({}):
+        request.check({"job_type": "pythia_monte_carlo"})
+    hint = "HTCondor drops numbers: write the value of +JIM_events in quotes"
+    assert str(error.value) == f"events: missing (events in all); {hint}"
+
+
 def test_refusals_of_jim_s_own_have_the_names_of_a_submit_description():
     with (
         pytest.raises(BadRequest, match=r"transfer_output_files.*'/etc/x' must be a name"),

@@ -21,8 +21,9 @@ def test_a_single_program_s_own_files_come_back(place):
         assert contents == [b"out", b"err", b"42", tar]
 
 
-def test_outputs_of_a_program_that_failed_come_back_like_others(place):
-    ended(place, FAILED, members={"7.0.failed/stdout": b"out", "7.0.failed/result.dat": b"42"})
+@pytest.mark.parametrize("end", ["failed", "killed"])  # a site may end a job by `jim cancel`
+def test_outputs_of_a_program_that_failed_come_back_like_others(place, end):
+    ended(place, FAILED, members={f"7.0.{end}/stdout": b"out", f"7.0.{end}/result.dat": b"42"})
     pairs = [["result.dat", "https://x/r"]]
     assert deliver(place.site, 7, description(place.directory, filestageout=pairs)) == FAILED
     assert (place.directory / "jim-results/result.dat").read_bytes() == b"42"

@@ -53,7 +53,7 @@ def test_explain_says_why_the_batch_system_lets_jobs_wait(world, monkeypatch):
     monkeypatch.setattr(View, "age", lambda _, then: 7380.0)
     found = queued(world)
     assert found.what == (
-        "3 local jobs wait in the batch system's queue: 2 Resources (for 2 h 3 min), 1 QOSMaxCpu (for 2 h 3 min)"
+        "3 local jobs wait in the batch system's queue: 2 × Resources (for 2 h 3 min), 1 × QOSMaxCpu (for 2 h 3 min)"
     )
     assert (found.witness, found.seen) == ("queue", world.store.fact("seen"))
 
@@ -74,7 +74,7 @@ def test_a_local_job_has_the_words_of_its_submission(world):
     say(world, "Priority", "Priority", "Priority")
     assert own() == "waits in the batch system's queue, batch job 1 (Priority)"
     say(world, "Priority", "Resources", "Priority")
-    assert own().startswith("waits in the batch system's queue, batch job 1 (of its submission: 2 Priority (for ")
+    assert own().startswith("waits in the batch system's queue, batch job 1 (of its submission: 2 × Priority (for ")
 
 
 def test_what_has_started_since_the_listing_waits_no_more(world):
@@ -116,8 +116,8 @@ def test_the_command_line_prints_them(world, monkeypatch, capsys):
     for name, verb in {"explain": explain, "show": show}.items():
         verb.run(parser_of(name).parse_args(["1"]))
         out = capsys.readouterr().out
-        assert "2 Resources (for " in out
-        assert "1 \\x1b[31mred (for " in out
+        assert "2 × Resources (for " in out
+        assert "1 × \\x1b[31mred (for " in out
         assert "\x1b" not in out
     show.run(parser_of("show").parse_args(["1", "--json"]))
     assert [each["count"] for each in json.loads(capsys.readouterr().out)["queue"]] == [2, 1]
