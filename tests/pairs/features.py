@@ -49,7 +49,8 @@ SPLITTERS: Mapping[str, tuple[Mapping[str, Any], Sequence[str], Sequence[str]]] 
 EVENTS = ["1 10", "11 20", "21 25"]
 OTHER: Mapping[str, tuple[Mapping[str, Any], Sequence[str]]] = {
     "one": ({"arguments": ["alone"]}, ["alone"]),
-    "5": ({"splitter": "5", "arguments": ["part", "$SplitID"]}, [f"part {n}" for n in range(5)]),
+    # Of five whose first attempts all fail, JIM holds back the further ones.
+    "4": ({"splitter": "4", "arguments": ["part", "$SplitID"]}, [f"part {n}" for n in range(4)]),
     "ArgSplitter": (
         {"splitter": "ArgSplitter", "splitter_parameters": {"args": [["x"], ["y", 2]]}},
         ["x", "y 2"],
@@ -124,6 +125,14 @@ OF_SITES: Mapping[str, Sequence[str]] = {
 }
 
 
+NEVER = (
+    (("door", "gram"), ("token", "yes")),  # GRAM hands over none
+    # Carriers that are told to stop leave attempts unbegun, and payloads go by the numbers of attempts.
+    (("wish", "suspend"), ("bundle", "in turn")),
+    (("wish", "suspend"), ("bundle", "at once")),
+)
+
+
 def excluded(row: Row) -> bool:
     """Tell whether some levels of a row cannot be meant together."""
     work = row.get("work")
@@ -141,13 +150,10 @@ def excluded(row: Row) -> bool:
     without_rest = {"end": "good", "input": "none", "directory": "yes"}
     if row.get("after") == "recover" and any(row.get(name) == level for name, level in without_rest.items()):
         return True
-    # Carriers that are told to stop leave some attempts unbegun; the numbers of the others are in what gatekeepers take.
-    if row.get("bundle", "no") != "no" and row.get("wish") == "suspend" and row.get("door") in GATEKEEPERS:
-        return True
-    # A gatekeeper has streams of its own, and GRAM hands over no token.
+    # A gatekeeper has streams of its own.
     if row.get("door") in GATEKEEPERS and row.get("names") == "own":
         return True
-    return row.get("door") == "gram" and row.get("token") == "yes"
+    return any(row.get(a) == one and row.get(b) == other for (a, one), (b, other) in NEVER)
 
 
 def pieces(row: Row) -> list[str]:

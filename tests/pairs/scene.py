@@ -331,21 +331,9 @@ class Scene:
         return [] if found == expected else [f"the tar has {found}\n    not {expected}"]
 
 
-def _as_numbered(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Number the attempts of each local job that have begun: carriers that are told to stop leave some to others."""
-    began: dict[str, list[int]] = {}
-    for verb, _, n, attempt, *_ in lines:
-        if verb == "begun":
-            began.setdefault(n, []).append(int(attempt))
-    order = {(n, each): str(at) for n, all_of_it in began.items() for at, each in enumerate(sorted(set(all_of_it)), 1)}
-    return [[*each[:3], order.get((each[2], int(each[3])), each[3]), *each[4:]] for each in lines]
-
-
 def ledger_faults(row: Row, lines: Sequence[Sequence[str]], of: Sequence[str] = ()) -> list[str]:
     """Return what the payloads have written down and should not, or the other way round."""
     pieces, last = of or features.pieces(row), len(features.first_ends(row)) + 1
-    if row["bundle"] != "no" and row["wish"] == "suspend":
-        lines = _as_numbered(lines)
     begun = Counter((int(n), int(attempt), piece) for verb, _, n, attempt, piece, _ in lines if verb == "begun")
     done = Counter((int(n), int(attempt), piece) for verb, _, n, attempt, piece, _ in lines if verb == "done")
     must_begin = Counter((n, k, piece) for n, piece in enumerate(pieces) for k in range(1, last + 1))
