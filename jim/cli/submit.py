@@ -209,9 +209,10 @@ def _batch_jobs(checked: Mapping[str, Any], size: Size) -> str:
     bundle = bundle_of(checked)
     if bundle is None:
         return ""
-    count = how_many(bundle.carriers(size.pieces), "batch job") if size.pieces else "each batch job"
-    run = f"{count}, {'each ' if size.pieces else ''}for {how_many(bundle.size, 'local job')}"
-    return f"{run}, {bundle.at_once:,} at once" if bundle.at_once > 1 else f"{run}, one after another"
+    carriers, most = bundle.carriers(size.pieces), min(bundle.size, size.pieces or bundle.size)
+    each = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
+    how = f"{min(bundle.at_once, most):,} at once" if bundle.at_once > 1 else "one after another"
+    return f"{each} for {how_many(most, 'local job')}, {how}"
 
 
 def _pieces(size: Size, *, balanced: bool) -> str:

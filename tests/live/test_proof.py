@@ -35,6 +35,25 @@ def test_each_of_many_local_jobs_runs_once(site):
     }
 
 
+def test_each_local_job_of_a_bundle_runs_once_and_ends_by_itself(site):
+    """Four batch jobs with two lanes each. What fails is tried again in one more, and what is cancelled ends alone."""
+    bundle = {"bundle": 10, "at_once": 2, "cores": 1, "memory_mb": 10}
+    again = [{"when": "exit 7", "times": 1, "delay": "PT0S"}]
+    before = site.called("submit")
+    body = 'case $1.$JIM_ATTEMPT in 3.1) exit 7 ;; 39.*) sleep 600 ;; esac; [ -z "$JIM_CARRIER" ] || sleep 0.2'
+    job = site.submit(40, body=body, retry=again, **bundle)
+    until(lambda: site.events("start", job)[39, FIRST], "the last one runs")
+    site.jim("cancel", f"{job}.39")
+    assert site.ended(job) == DONE
+    ends = {n: (each["state"], each["attempt"]) for n, each in site.tar(job)[0].items()}
+    assert ends == dict.fromkeys(range(39), ("completed", FIRST)) | {3: ("completed", AGAIN), 39: ("killed", FIRST)}
+    assert site.events("start", job) == Counter({(n, FIRST): 1 for n in range(40)} | {(3, AGAIN): 1})
+    assert not site.overlaps(job)
+    assert not site.alive(job, 39)
+    assert site.called("submit") == before + 2
+    assert ", carrier 1 " in site.jim("show", f"{job}.3")
+
+
 def test_a_cancel_ends_what_runs_and_what_waits(site):
     count = SLOTS + 16
     job = site.submit(count, body=LONG)

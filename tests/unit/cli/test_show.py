@@ -321,3 +321,23 @@ def test_publications_that_were_refused_or_came_too_late_are_counted(home):
     home.store.publications.count_refused(1, 0, refused=2)
     home.store.publications.count_refused(1, 0, dropped=1)
     assert "published    2 refused, 1 dropped\n" in home.out("show", "1.0")
+
+
+def carried(home):
+    """Let local job 0 run in carrier 2, and local job 1 wait for any."""
+    home.add()
+    home.store.intend(1, 1, "jim-cafe-1-1", home.store.local_jobs(1), carriers=2)
+    home.store.set_submission(1, 1, state="confirmed", batch_id="77")
+    home.store.set_attempt(1, 1, 1, started="2026-01-31T12:00:00.000Z", host="wn1", carrier=2)
+    home.move(0, State.RUNNING, Witness.CLAIM)
+    home.move(1, State.SUBMITTED, Witness.SUBMISSION)
+
+
+def test_an_attempt_in_a_carrier_names_it(home):
+    carried(home)
+    assert "s1, index 1, carrier 2  wn1" in home.out("show", "1.0")
+    assert 'index="1" carrier="2" host="wn1"' in home.out("xml", "1")
+    assert home.out("xml", "1").count("carrier=") == 1
+    assert "* in the queue" not in home.out("explain", "1.0")
+    assert ", carrier 2 of batch job 77" in home.out("explain", "1.0")
+    assert ", for any of the 2 carriers of batch job 77" in home.out("explain", "1.1")

@@ -375,3 +375,27 @@ def test_ctrl_c_while_a_request_becomes_durable_hides_no_id(home, request_file, 
     assert told == code
     assert out.startswith("1\n") or json.loads(out)["id"] == 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("bundle = 2", "2 batch jobs, each for 2 local jobs, one after another"),
+        ("bundle = 9\nat_once = 3\ncores = 1\nmemory_mb = 100", "1 batch job, for 3 local jobs, 3 at once"),
+        ("bundle = 1", "3 batch jobs, each for 1 local job, one after another"),
+    ],
+)
+def test_a_dry_run_tells_of_bundles(home, tmp_path, more, told):
+    file = tmp_path / "request.toml"
+    work = 'argument_sets = [["1"], ["2"], ["3"]]'
+    file.write_text(f'job_type = "parametric"\nexecutable = "/bin/true"\n{work}\n{more}\n')
+    assert home.out("submit", str(file), "--dry-run").splitlines()[2] == f"batch jobs   {told}"
+
+
+def test_a_bundle_that_says_too_little_is_refused_at_the_door(home, tmp_path):
+    file = tmp_path / "request.toml"
+    file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nbundle = 2\nat_once = 2\n')
+    code, out, err = home.run("submit", str(file))
+    assert (code, out) == (2, "")
+    assert "at_once: 2 at once, but the request does not say what each needs: ask for cores and memory_mb, too" in err
+    assert not list((home.site.state / "inbox").iterdir())

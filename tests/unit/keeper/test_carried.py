@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from jim.doors import inbox
@@ -246,3 +248,14 @@ def test_a_full_queue_halves_the_batch_jobs_of_the_next_submission(world):
     world.submit(12, bundle=4)
     world.until(lambda: len(world.batch.tasks) == 3)
     assert [world.store.submission(1, k).carriers for k in (1, 2)] == [2, 1]
+
+
+def test_the_accounting_names_the_carrier_in_the_array(world):
+    """It is what the batch system's own accounting has; the piece is in the line anyway."""
+    bundled(world)
+    claim(world, 3, 1)
+    finish(world, 3, 1)
+    world.go(3, 1.0)
+    (file,) = (world.site.state / "accounting").glob("*.jsonl")
+    (line,) = map(json.loads, file.read_text().splitlines())
+    assert (line["local_job"], line["batch_id"], line["index"], line["host"]) == (0, "1", 3, "wn1")
