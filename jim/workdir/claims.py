@@ -101,6 +101,11 @@ def stop_carriers(directory: Path, *, stops: bool) -> None:
             (here / STOP).unlink(missing_ok=True)
 
 
+def has_begun(directory: Path, carriers: int) -> bool:
+    """Tell whether any carrier of a submission has begun anything."""
+    return any((directory / f"carried.{index}").exists() for index in range(1, carriers + 1))
+
+
 def has_refused(directory: Path, index: int) -> bool:
     """Tell whether another start of an attempt found its claim taken."""
     return any(directory.glob(f"refused.{index}.*"))

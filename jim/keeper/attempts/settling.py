@@ -28,7 +28,7 @@ from jim.keeper.keeper import SLOW_SECONDS, Keeper
 from jim.keeper.missing_directories import IsAway, fence
 from jim.model import Observation, State, SubmissionState, Verb
 from jim.workdir.avoid import host_left
-from jim.workdir.claims import Trace, has_refused, record_text, trace
+from jim.workdir.claims import Trace, has_begun, has_refused, record_text, trace
 from jim.workdir.recovery import recovery_of
 from jim.workdir.removed import was_remade
 from jim.workdir.submission import is_seen, submission_directory
@@ -73,6 +73,7 @@ class Finding:
     record: str = ""  # its exit record, which had not reached the spool
     lost: bool = False  # the attempt never started and never will
     left: str = ""  # it is lost because its wrapper has left this host, which JIM avoids
+    left_over: bool = False  # it is lost because its carriers had begun others
     seems_dead: bool = False  # it started; the keeper gives it up first
     is_dead: bool = False  # it started and is certainly dead
     recovery: str = ""  # what a dead payload has left for its next attempt
@@ -190,7 +191,8 @@ def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim) -> Fi
         # If worker nodes do not see the work directory, only the keeper makes claims: the queue reported the start.
         started = not keeper.adapter.shared_work and live.state in _BEGUN
         left = "" if started else host_left(directory, live.idx)
-        return Finding(doubt, lost=not started, left=left, is_dead=started)
+        left_over = bool(live.carriers) and (_has_well_ended(doubt) or has_begun(directory, live.carriers))
+        return Finding(doubt, lost=not started, left=left, left_over=left_over, is_dead=started)
     holder = claim.batch and keeper.adapter.batch_id(claim.batch)
     refused = doubt.ended and (doubt.ended.code == SUPERSEDED or has_refused(directory, live.idx))
     if refused or holder not in ("", live.batch_id):
@@ -200,6 +202,11 @@ def _of_claim(keeper: Keeper, doubt: Doubt, directory: Path, claim: Claim) -> Fi
     return Finding(
         doubt, is_dead=dead, seems_dead=seems, recovery=recovery_of(directory, live.idx) if dead or seems else ""
     )
+
+
+def _has_well_ended(doubt: Doubt) -> bool:
+    """Tell whether all carriers have ended by themselves, as far as that is known."""
+    return doubt.ended is None or doubt.ended.code == 0
 
 
 def _with_touch(keeper: Keeper, doubt: Doubt, left: Trace) -> Doubt:
@@ -256,7 +263,7 @@ def _take(keeper: Keeper, key: Key, finding: Finding) -> None:
         _take_record(keeper, key, finding.record)
     elif finding.left and (attempt := keeper.store.attempt(*key)):
         left_hosts.left(keeper, attempt, finding.left)
-    elif finding.lost and seen.live.carriers and (seen.ended is None or seen.ended.code == 0):
+    elif finding.left_over:
         left_hosts.left_over(keeper, key, seen.live.n)
     elif finding.lost:
         judging.record(keeper, key, verdict.of_lost(seen.ended, seen.stuck, cancelled=wish))

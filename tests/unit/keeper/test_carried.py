@@ -134,6 +134,18 @@ def test_carriers_that_never_ran_cost_an_attempt_as_any_job_does(world):
     assert [world.store.local_job(1, n).spent for n in (0, 1)] == [1, 1]
 
 
+def test_what_carriers_that_died_had_not_begun_is_not_to_blame(world):
+    """As where one of the others took all the memory; else it would fail without ever having run."""
+    bundled(world, 2)
+    claim(world, 1, 1)
+    finish(world, 1, 1)
+    (directory(world) / "carried.1").write_text("1\n")
+    over(world, 1, code=137)
+    world.until(lambda: len(world.batch.accepted) == 2, 10.0)
+    assert world.store.local_job(1, 1).spent == 0
+    assert world.store.attempt(1, 1, 2).reason == NEVER_BEGUN
+
+
 def test_a_carrier_s_death_is_that_of_what_it_had_begun_and_not_ended(world):
     world.batch.end_is_death = world.batch.leaves_nothing = True
     bundled(world)
