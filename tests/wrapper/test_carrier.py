@@ -158,6 +158,14 @@ def test_nothing_is_begun_that_might_not_be_over_in_time(site: Site) -> None:
     assert ended(site) == {1}
 
 
+def test_the_first_has_the_time_that_it_would_have_alone(site: Site) -> None:
+    """The site allows no more than one of them asks for; the lane begins some time after the carrier."""
+    jobs(site, 3, f"{NOTES}; sleep 1", facts=("wall 100", "warn 0", "carrier_wall 100"))
+    site.fake("setsid", 'sleep 1.1; exec $real "$@"')
+    assert begin(site).wait(30) == 0
+    assert ended(site) == {1}
+
+
 def test_a_payload_whose_own_time_is_over_is_ended(slow_site: Site) -> None:
     """The carrier's time is for all, so its batch system ends none of them alone."""
     site = slow_site

@@ -125,6 +125,19 @@ def test_what_is_never_begun_counts_in_the_end(world):
     assert len(world.store.attempts(1)) == 13
 
 
+def test_as_long_as_others_of_its_submission_end_well_nothing_counts(world):
+    """Each carrier has time for one of them only: the last one waits for fourteen others."""
+    world.submit(15, bundle=15)
+    for number in range(1, 16):
+        world.until(lambda number=number: len(world.batch.accepted) == number, 60.0, 1000)
+        claim(world, 1, 1, k=number)
+        finish(world, 1, 1, k=number)
+        task = world.batch.tasks[str(number), 1]
+        task.state, task.code = State.COMPLETED, 0
+    world.until(lambda: world.finished(1), 60.0)
+    assert states(world, 15) == ["completed"] * 15
+
+
 def test_carriers_that_never_ran_cost_an_attempt_as_any_job_does(world):
     bundled(world, 2)
     over(world, 1, code=1)
