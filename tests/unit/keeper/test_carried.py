@@ -165,6 +165,18 @@ def test_a_carrier_s_death_is_that_of_what_it_had_begun_and_not_ended(world):
     assert world.state(1, 1) is State.COMPLETED
 
 
+def test_a_carrier_s_good_end_is_no_reason_for_the_death_of_one_that_it_ran(world):
+    """Its wrapper was killed; the carrier went on with others, and exits 0 whatever they did."""
+    world.batch.end_is_death = world.batch.leaves_nothing = True
+    bundled(world, 2)
+    claim(world, 1, 1)
+    over(world, 1)
+    world.until(lambda: world.store.attempt(1, 1, 1).verdict, 1.0)
+    lost = world.store.attempt(1, 1, 1)
+    assert (lost.verdict, lost.kind) == ("again", Kind.VANISHED)
+    assert "exit 0" not in lost.reason
+
+
 def test_one_that_waits_is_cancelled_by_its_claim_and_no_batch_job_is(world):
     bundled(world)
     claim(world, 1, 1)
