@@ -151,6 +151,14 @@ def test_a_warning_reaches_what_runs_and_nothing_more_is_begun(site: Site) -> No
     ] * 2
 
 
+def test_a_payload_that_signals_its_group_stops_no_others(site: Site) -> None:
+    """As with `trap "kill 0" EXIT`. Its lane is of that group, but such a signal is no warning of the batch system."""
+    jobs(site, 3, f'{NOTES}; trap "" TERM; kill -s TERM 0')
+    assert begin(site).wait(30) == 0
+    assert ended(site) == {1, 2, 3}
+    assert [site.record(each)["code"] for each in (1, 2, 3)] == ["0"] * 3
+
+
 def test_nothing_is_begun_that_might_not_be_over_in_time(site: Site) -> None:
     """After the first one, which takes two seconds, the carrier has less than four seconds left."""
     jobs(site, 3, f"{NOTES}; sleep 2", facts=("wall 4", "warn 0", "carrier_wall 5"))
