@@ -269,6 +269,12 @@ def test_a_directory_that_is_gone_has_nothing_to_run(site: Site) -> None:
     assert subprocess.run([*site.shell, program, "/nowhere", "1"], check=False).returncode == 0
 
 
+def test_a_payload_s_fifo_in_the_place_of_a_carrier_s_file_keeps_nobody_waiting(site: Site) -> None:
+    jobs(site, 4, '[ "$JIM_INDEX" != 1 ] || { rm -f ../carried.1; mkfifo ../carried.1; }')
+    assert begin(site).wait(20) == 0
+    assert ended(site) == {1, 2, 3, 4}
+
+
 def test_nothing_of_a_carrier_is_left(site: Site) -> None:
     jobs(site, 6, NOTES, lanes=3)
     process = begin(site)
