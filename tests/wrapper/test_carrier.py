@@ -216,6 +216,7 @@ def test_a_killed_wrapper_takes_nobody_along(slow_site: Site) -> None:
     until((site.here / "gone.1").exists, 20)
     assert ended(site) == {2, 3}
     assert "why the wrapper was killed" in site.file("gone.1")
+    until((site.spool / f"{MARK}.1.gone").exists)
     assert times_run(site) == {1: 1, 2: 1, 3: 1}
 
 

@@ -25,15 +25,17 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.rejecting import Why
 from jim.keeper.unreadable import say_that_it_is_left
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.claims import claim_of, record_text
+from jim.workdir.claims import claim_of, record_text, trace
+from jim.workdir.recovery import recovery_of
 from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE, LARGE = 1000, 64 * 1024  # files, and bytes of one
 TAKING_SECONDS = 2.0
+NEVER_TOUCHED = -1.0  # no claim is as old as that: only its wrapper's word ends such an attempt
 Then = Callable[[Keeper, Arrival], None]  # what becomes of a file
 SPOOL_NAME = re.compile(
-    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|pub)(?:\.([\w-]{1,64}))?"
+    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|gone|pub)(?:\.([\w-]{1,64}))?"
 )
 
 
@@ -180,7 +182,7 @@ def _put_aside(keeper: Keeper, arrival: Arrival, why: Why = Why.CONTENT, words: 
 
 def _take(keeper: Keeper, arrival: Arrival) -> Then | None:
     """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
-    take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left}[arrival.kind]
+    take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left, "gone": _gone}[arrival.kind]
     try:
         with keeper.store.part():
             take(keeper, arrival)
@@ -334,3 +336,14 @@ def _left(keeper: Keeper, arrival: Arrival) -> None:
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
         keeper.store.spared.set_left(arrival.key, attempt.n, bulk_reports.claim_in(arrival.path).host)
+
+
+def _gone(keeper: Keeper, arrival: Arrival) -> None:
+    """Give up an attempt of which no process lives, though the queue shows its carrier, which runs others."""
+    attempt = _attempt(keeper, arrival)
+    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
+    if attempt.verdict or attempt.over or not trace(directory, attempt.idx).gone:
+        return
+    found = verdict.of_vanished(None, cancelled=judging.cancelled(keeper, attempt.grid, attempt.n))
+    found = verdict.recovered(found, recovery_of(directory, attempt.idx))
+    judging.give_up(keeper, arrival.key, found, NEVER_TOUCHED)

@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
-NEVER_TOUCHED = -1.0  # so no claim is as old as that: only its wrapper's word ends such an attempt
 # The batch system's verbs that fulfil a wish, for pending and for running jobs; the state that each verb applies to.
 BATCH_VERBS: dict[str, tuple[str, str]] = {Verb.SUSPEND: ("hold", "suspend"), Verb.RESUME: ("release", "resume")}
 ACTED_ON = {"hold": State.SUBMITTED, "suspend": State.RUNNING, "release": State.HELD, "resume": State.SUSPENDED}
@@ -215,7 +214,7 @@ def _end_carried(keeper: Keeper, holders: Holders) -> None:
                 judging.record(keeper, key, verdict.of_lost(None, cancelled=True))
             else:
                 arrivals.begun(keeper, attempt, holder)
-                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), NEVER_TOUCHED)
+                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), arrivals.NEVER_TOUCHED)
 
 
 def _stop_carriers(keeper: Keeper, job: GridJob, submissions: Sequence[int]) -> None:

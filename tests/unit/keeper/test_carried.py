@@ -177,6 +177,23 @@ def test_a_carrier_s_good_end_is_no_reason_for_the_death_of_one_that_it_ran(worl
     assert "exit 0" not in lost.reason
 
 
+def test_one_whose_wrapper_was_killed_is_tried_again_while_its_carrier_goes_on(world):
+    """The report of the spool alone ends nothing: a payload could have written it."""
+    bundled(world, 2)
+    claim(world, 1, 1)
+    told = world.site.work / "spool" / f"{world.batch.tasks['1', 1].mark}.1.gone"
+    told.write_text("x\n")
+    world.go(5, 1.0)
+    assert not world.store.attempt(1, 1, 1).over
+    assert not (directory(world) / "over.1").exists()
+    (directory(world) / "gone.1").write_text(f"nonce {1:032x}\nend\n")
+    told.write_text("x\n")
+    world.until(lambda: world.store.attempt(1, 1, 1).verdict, 1.0)
+    lost = world.store.attempt(1, 1, 1)
+    assert (lost.verdict, lost.kind) == ("again", Kind.VANISHED)
+    assert world.batch.tasks["1", 1].state is State.RUNNING
+
+
 def test_one_that_waits_is_cancelled_by_its_claim_and_no_batch_job_is(world):
     bundled(world)
     claim(world, 1, 1)
