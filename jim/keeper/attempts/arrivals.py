@@ -25,14 +25,12 @@ from jim.keeper.keeper import Keeper
 from jim.keeper.rejecting import Why
 from jim.keeper.unreadable import say_that_it_is_left
 from jim.model import NO_REASON, State, Step, SubmissionState, Witness
-from jim.workdir.claims import claim_of, record_text, trace
-from jim.workdir.recovery import recovery_of
+from jim.workdir.claims import claim_of, record_text
 from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
 AT_ONCE, LARGE = 1000, 64 * 1024  # files, and bytes of one
 TAKING_SECONDS = 2.0
-NEVER_TOUCHED = -1.0  # no claim is as old as that: only its wrapper's word ends such an attempt
 Then = Callable[[Keeper, Arrival], None]  # what becomes of a file
 SPOOL_NAME = re.compile(
     r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|gone|pub)(?:\.([\w-]{1,64}))?"
@@ -296,9 +294,10 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     _refuse_forged(keeper, attempt, record)
     begun(keeper, attempt, record.claim._replace(nonce=""))
     record = store_record(keeper, attempt, record, text)
-    wish = judging.cancelled(keeper, attempt.grid, attempt.n)
     program = asked_for.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
-    found = verdict.of_exit_record(record, cancelled=wish, program=program)
+    found = verdict.of_exit_record(
+        record, cancelled=judging.cancelled(keeper, attempt.grid, attempt.n), program=program
+    )
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
         # The request may be large, so it is read only here.
@@ -326,8 +325,7 @@ def nonce_of(attempt: Attempt) -> str:
 def _refused(keeper: Keeper, arrival: Arrival) -> None:
     """Note that a second wrapper of an attempt was refused; no state changes."""
     attempt = _attempt(keeper, arrival)
-    host = bulk_reports.claim_in(arrival.path).host
-    reason = f"attempt {attempt.attempt} was started again on {host} and refused"
+    reason = f"attempt {attempt.attempt} was started again on {bulk_reports.claim_in(arrival.path).host} and refused"
     spool.note_once(keeper, "refused", Witness.CLAIM, attempt, reason)
 
 
@@ -339,11 +337,4 @@ def _left(keeper: Keeper, arrival: Arrival) -> None:
 
 
 def _gone(keeper: Keeper, arrival: Arrival) -> None:
-    """Give up an attempt of which no process lives, though the queue shows its carrier, which runs others."""
-    attempt = _attempt(keeper, arrival)
-    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
-    if attempt.verdict or attempt.over or not trace(directory, attempt.idx).gone:
-        return
-    found = verdict.of_vanished(None, cancelled=judging.cancelled(keeper, attempt.grid, attempt.n))
-    found = verdict.recovered(found, recovery_of(directory, attempt.idx))
-    judging.give_up(keeper, arrival.key, found, NEVER_TOUCHED)
+    judging.give_up_gone(keeper, _attempt(keeper, arrival))

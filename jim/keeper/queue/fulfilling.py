@@ -214,7 +214,7 @@ def _end_carried(keeper: Keeper, holders: Holders) -> None:
                 judging.record(keeper, key, verdict.of_lost(None, cancelled=True))
             else:
                 arrivals.begun(keeper, attempt, holder)
-                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), arrivals.NEVER_TOUCHED)
+                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), judging.NEVER_TOUCHED)
 
 
 def _stop_carriers(keeper: Keeper, job: GridJob, submissions: Sequence[int]) -> None:
