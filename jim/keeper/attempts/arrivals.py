@@ -295,9 +295,8 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     begun(keeper, attempt, record.claim._replace(nonce=""))
     record = store_record(keeper, attempt, record, text)
     program = asked_for.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
-    found = verdict.of_exit_record(
-        record, cancelled=judging.cancelled(keeper, attempt.grid, attempt.n), program=program
-    )
+    wish = judging.cancelled(keeper, attempt.grid, attempt.n)
+    found = verdict.of_exit_record(record, cancelled=wish, program=program)
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
         # The request may be large, so it is read only here.
@@ -310,8 +309,7 @@ def _refuse_forged(keeper: Keeper, attempt: Attempt, record: ExitRecord) -> None
     nonce = nonce_of(attempt)
     if nonce in ("", record.nonce):
         return
-    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
-    if is_forged(record, nonce, claim_of(directory, attempt.idx)):
+    if is_forged(record, nonce, claim_of(submission_directory(keeper.directory(attempt.grid), attempt.k), attempt.idx)):
         raise JimError("the exit record is not of the process that won the claim of its attempt")
 
 
