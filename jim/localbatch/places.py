@@ -15,7 +15,8 @@ from jim.files import open_regular
 
 NONCE = re.compile(rb"nonce ([0-9a-f-]{32,36})\n")
 KNOWN = re.compile(rb"boot ([0-9a-f-]{36})\n((?:\d{1,15} \d{1,20}\n)*)end\n")
-MOST_KNOWN = 1 << 20  # bytes
+CARRIER = re.compile(rb"^carrier ([0-9]{1,9})$", re.MULTILINE)
+MOST_KNOWN, MOST_OF_CLAIM = 1 << 20, 4096  # bytes
 
 
 def places(script: str, index: int) -> re.Pattern[str]:
@@ -28,7 +29,7 @@ def places(script: str, index: int) -> re.Pattern[str]:
         own.append(re.escape(str(beside / f"run.{each}")))
         if nonce := _nonce(beside, each):
             own.append(f".*/jim-{nonce}")
-    return re.compile(f"(?:{'|'.join(own)})(?:[/ ]|$)", re.DOTALL)
+    return re.compile(f"(?:{'|'.join(own) or '(?!)'})(?:[/ ]|$)", re.DOTALL)
 
 
 def seen_below(script: str, index: int, boot: str) -> frozenset[tuple[int, int]]:
@@ -43,9 +44,19 @@ def seen_below(script: str, index: int, boot: str) -> frozenset[tuple[int, int]]
 
 
 def _indices(beside: Path, index: int) -> list[int]:
-    """Return the attempts that a batch job may be running: a carrier has begun several, of which most have ended."""
+    """Return the attempts that a batch job may be running: a carrier has begun several, of which most have ended.
+
+    Beside those are some that another carrier was quicker to claim.
+    """
     begun = re.findall(rb"^[0-9]{1,9}$", _read(beside / f"carried.{index}", MOST_KNOWN), re.MULTILINE)
-    return [each for each in map(int, begun) if not (beside / f"exit.{each}").exists()] or [index]
+    going = [each for each in map(int, begun) if not (beside / f"exit.{each}").exists()] or [index]
+    return [each for each in going if _carrier(beside, each) in (0, index)]
+
+
+def _carrier(beside: Path, index: int) -> int:
+    """Return the carrier that has claimed an attempt; 0 if none has, or a payload has spoilt the claim."""
+    match = CARRIER.search(_read(beside / f"claim.{index}", MOST_OF_CLAIM))
+    return int(match[1]) if match else 0
 
 
 def _beside(script: str) -> Path:

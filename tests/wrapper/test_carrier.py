@@ -118,6 +118,18 @@ def test_a_wrapper_with_trouble_of_its_own_is_enough(site: Site) -> None:
     assert "the wrapper of 2 had trouble of its own: nothing more is begun here" in log(site)
 
 
+def test_facts_without_an_end_are_read_again(site: Site) -> None:
+    """Some commands take a read that failed for the end of the file, and a payload would lack arguments."""
+    jobs(site, 2, 'echo "$0"')
+    facts = site.here / "jobs"
+    facts.write_text(facts.read_text().replace("2 end\n", "2 arg --all\n2 end\n"))
+    cut = '$real "$@" | sed "/^2 arg --all/,/^2 end/d" && : >cut'
+    site.fake("awk", f'case "$*" in *wanted*) [ -e cut ] || {{ {cut}; exit; }} ;; esac; exec $real "$@"')
+    assert begin(site).wait(30) == 0
+    assert (site.here / "cut").exists()
+    assert site.file("run.2/stdout") == "--all\n"
+
+
 def test_while_a_grid_job_is_suspended_nothing_is_begun(site: Site) -> None:
     jobs(site, 3, f"{NOTES}; : >../stop")
     assert begin(site).wait(30) == 0
@@ -139,9 +151,25 @@ def test_a_warning_reaches_what_runs_and_nothing_more_is_begun(site: Site) -> No
     ] * 2
 
 
+def test_a_payload_that_signals_its_group_stops_no_others(site: Site) -> None:
+    """As with `trap "kill 0" EXIT`. Its lane is of that group, but such a signal is no warning of the batch system."""
+    jobs(site, 3, f'{NOTES}; trap "" TERM; kill -s TERM 0')
+    assert begin(site).wait(30) == 0
+    assert ended(site) == {1, 2, 3}
+    assert [site.record(each)["code"] for each in (1, 2, 3)] == ["0"] * 3
+
+
 def test_nothing_is_begun_that_might_not_be_over_in_time(site: Site) -> None:
     """After the first one, which takes two seconds, the carrier has less than four seconds left."""
     jobs(site, 3, f"{NOTES}; sleep 2", facts=("wall 4", "warn 0", "carrier_wall 5"))
+    assert begin(site).wait(30) == 0
+    assert ended(site) == {1}
+
+
+def test_the_first_has_the_time_that_it_would_have_alone(site: Site) -> None:
+    """The site allows no more than one of them asks for; the lane begins some time after the carrier."""
+    jobs(site, 3, f"{NOTES}; sleep 1", facts=("wall 100", "warn 0", "carrier_wall 100"))
+    site.fake("setsid", 'sleep 1.1; exec $real "$@"')
     assert begin(site).wait(30) == 0
     assert ended(site) == {1}
 
@@ -188,6 +216,7 @@ def test_a_killed_wrapper_takes_nobody_along(slow_site: Site) -> None:
     until((site.here / "gone.1").exists, 20)
     assert ended(site) == {2, 3}
     assert "why the wrapper was killed" in site.file("gone.1")
+    until((site.spool / f"{MARK}.1.gone").exists)
     assert times_run(site) == {1: 1, 2: 1, 3: 1}
 
 
@@ -239,6 +268,12 @@ def test_a_host_that_jim_avoids_begins_nothing(site: Site) -> None:
 def test_a_directory_that_is_gone_has_nothing_to_run(site: Site) -> None:
     program = str(site.here.parent / "local-carrier")
     assert subprocess.run([*site.shell, program, "/nowhere", "1"], check=False).returncode == 0
+
+
+def test_a_payload_s_fifo_in_the_place_of_a_carrier_s_file_keeps_nobody_waiting(site: Site) -> None:
+    jobs(site, 4, '[ "$JIM_INDEX" != 1 ] || { rm -f ../carried.1; mkfifo ../carried.1; }')
+    assert begin(site).wait(20) == 0
+    assert ended(site) == {1, 2, 3, 4}
 
 
 def test_nothing_of_a_carrier_is_left(site: Site) -> None:

@@ -33,7 +33,7 @@ AT_ONCE, LARGE = 1000, 64 * 1024  # files, and bytes of one
 TAKING_SECONDS = 2.0
 Then = Callable[[Keeper, Arrival], None]  # what becomes of a file
 SPOOL_NAME = re.compile(
-    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|pub)(?:\.([\w-]{1,64}))?"
+    r"(jim-([0-9a-f]+)-(\d{1,15})-(\d{1,9}))\.(\d{1,9})\.(start|exit|refused|left|gone|pub)(?:\.([\w-]{1,64}))?"
 )
 
 
@@ -180,7 +180,7 @@ def _put_aside(keeper: Keeper, arrival: Arrival, why: Why = Why.CONTENT, words: 
 
 def _take(keeper: Keeper, arrival: Arrival) -> Then | None:
     """Take in one file and return what to do with the file then; None if it cannot be read at the moment."""
-    take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left}[arrival.kind]
+    take = {"start": _start, "exit": _exit, "refused": _refused, "left": _left, "gone": _gone}[arrival.kind]
     try:
         with keeper.store.part():
             take(keeper, arrival)
@@ -294,8 +294,8 @@ def ended(keeper: Keeper, key: Key, text: str) -> None:
     _refuse_forged(keeper, attempt, record)
     begun(keeper, attempt, record.claim._replace(nonce=""))
     record = store_record(keeper, attempt, record, text)
-    wish = judging.cancelled(keeper, attempt.grid, attempt.n)
     program = asked_for.program(keeper, attempt.grid, attempt.n) if record.code in verdict.MEANT else ""
+    wish = judging.cancelled(keeper, attempt.grid, attempt.n)
     found = verdict.of_exit_record(record, cancelled=wish, program=program)
     killed = found.again and not record.advice and (record.reason or record.signal)
     if killed and not judging.was_suspended(keeper, attempt.grid, attempt.n):
@@ -309,8 +309,7 @@ def _refuse_forged(keeper: Keeper, attempt: Attempt, record: ExitRecord) -> None
     nonce = nonce_of(attempt)
     if nonce in ("", record.nonce):
         return
-    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
-    if is_forged(record, nonce, claim_of(directory, attempt.idx)):
+    if is_forged(record, nonce, claim_of(submission_directory(keeper.directory(attempt.grid), attempt.k), attempt.idx)):
         raise JimError("the exit record is not of the process that won the claim of its attempt")
 
 
@@ -324,8 +323,7 @@ def nonce_of(attempt: Attempt) -> str:
 def _refused(keeper: Keeper, arrival: Arrival) -> None:
     """Note that a second wrapper of an attempt was refused; no state changes."""
     attempt = _attempt(keeper, arrival)
-    host = bulk_reports.claim_in(arrival.path).host
-    reason = f"attempt {attempt.attempt} was started again on {host} and refused"
+    reason = f"attempt {attempt.attempt} was started again on {bulk_reports.claim_in(arrival.path).host} and refused"
     spool.note_once(keeper, "refused", Witness.CLAIM, attempt, reason)
 
 
@@ -334,3 +332,7 @@ def _left(keeper: Keeper, arrival: Arrival) -> None:
     attempt = _attempt(keeper, arrival)
     if not (attempt.verdict or attempt.started):
         keeper.store.spared.set_left(arrival.key, attempt.n, bulk_reports.claim_in(arrival.path).host)
+
+
+def _gone(keeper: Keeper, arrival: Arrival) -> None:
+    judging.give_up_gone(keeper, _attempt(keeper, arrival))

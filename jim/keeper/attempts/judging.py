@@ -8,13 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from jim.evidence.analysis import Action, Decision
-from jim.evidence.verdict import Verdict
-from jim.jobs import HELD, Key, LocalJob
+from jim.evidence.verdict import Verdict, of_vanished, recovered
+from jim.jobs import HELD, Attempt, Key, LocalJob
 from jim.keeper.attempts import deciding
 from jim.keeper.keeper import Keeper
 from jim.model import NO_REASON, State, Verb, Witness
+from jim.workdir.claims import trace
+from jim.workdir.recovery import recovery_of
+from jim.workdir.submission import submission_directory
 
 log = logging.getLogger(__name__)
+NEVER_TOUCHED = -1.0  # no claim is as old as that: only its wrapper's word ends such an attempt
 # What becomes of an attempt that is not the last one.
 WORDS = {Action.RETRY: "again", Action.ELSEWHERE: "elsewhere", Action.HOLD: "held"}
 
@@ -58,6 +62,16 @@ def give_up(keeper: Keeper, key: Key, found: Verdict, touched: float) -> None:
     attempt = keeper.store.attempt(*key)
     told = json.loads(attempt.over)["verdict"] if attempt and attempt.over else _told(found)
     keeper.store.set_attempt(*key, over=json.dumps({"touched": touched, "verdict": told}))
+
+
+def give_up_gone(keeper: Keeper, attempt: Attempt) -> None:
+    """Give up an attempt of which no process lives, though the queue shows its carrier, which runs others."""
+    directory = submission_directory(keeper.directory(attempt.grid), attempt.k)
+    if attempt.verdict or attempt.over or not trace(directory, attempt.idx).gone:
+        return
+    found = of_vanished(None, cancelled=cancelled(keeper, attempt.grid, attempt.n))
+    found = recovered(found, recovery_of(directory, attempt.idx))
+    give_up(keeper, (attempt.grid, attempt.k, attempt.idx), found, NEVER_TOUCHED)
 
 
 def _told(found: Verdict) -> dict[str, Any]:

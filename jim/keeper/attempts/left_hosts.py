@@ -47,13 +47,20 @@ def left(keeper: Keeper, attempt: Attempt, host: str) -> None:
 
 
 def left_over(keeper: Keeper, key: Key, n: int) -> None:
-    """Judge a fenced attempt that no carrier has begun; the first ones of a local job do not count."""
-    _spare(keeper, key, n, verdict.of_left_over)
+    """Judge a fenced attempt that no carrier has begun; the first ones of a local job do not count.
+
+    Nor do others, as long as local jobs of its submission end well: these take all the time that there is.
+    """
+    _spare(keeper, key, n, verdict.of_left_over, others_do=True)
 
 
-def _spare(keeper: Keeper, key: Key, n: int, judge: Callable[..., verdict.Verdict], host: str = "") -> None:
+def _spare(
+    keeper: Keeper, key: Key, n: int, judge: Callable[..., verdict.Verdict], host: str = "", *, others_do: bool = False
+) -> None:
     with keeper.store.transaction():
         before = keeper.store.spared.count(key[0], n)
+        if before >= SPARED_AT_MOST and others_do and keeper.store.any_completed(*key[:2]):
+            before = 0
         if before < SPARED_AT_MOST:
             keeper.store.spared.spare(key, n, host)
         else:

@@ -306,7 +306,8 @@ def _take_death(keeper: Keeper, key: Key, finding: Finding, *, cancelled: bool) 
     if doubt.removed:
         found = verdict.of_removed(attempt.attempt, cancelled=cancelled)
     else:
-        found = verdict.of_vanished(doubt.ended, back=doubt.back, cancelled=cancelled)
+        of_others = doubt.live.carriers and doubt.ended and doubt.ended.code == 0  # a carrier went on without it
+        found = verdict.of_vanished(None if of_others else doubt.ended, back=doubt.back, cancelled=cancelled)
     if not found.again:  # `wall_seconds` reads the request, which may be large
         lived = _lived_at_most(keeper, doubt)
         wall_seconds = asked_for.wall_seconds(keeper, attempt.grid, attempt.n, attempt.k)

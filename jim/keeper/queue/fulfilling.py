@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 OTHERS = 1  # wishes leave one thread for submissions and look-ups, as their commands are repeated (SPARE_THREAD)
 WAITING_AT_ONCE = 5000  # about 50 ms of the loop
 LEFTOVERS = "leftovers"
-NEVER_TOUCHED = -1.0  # so no claim is as old as that: only its wrapper's word ends such an attempt
 # The batch system's verbs that fulfil a wish, for pending and for running jobs; the state that each verb applies to.
 BATCH_VERBS: dict[str, tuple[str, str]] = {Verb.SUSPEND: ("hold", "suspend"), Verb.RESUME: ("release", "resume")}
 ACTED_ON = {"hold": State.SUBMITTED, "suspend": State.RUNNING, "release": State.HELD, "resume": State.SUSPENDED}
@@ -38,7 +37,7 @@ class Fulfilling:
 
     def __init__(self) -> None:
         self._told: dict[int, float] = {}  # when the batch system was last told to release what a resume is about
-        self._stops: dict[int, str] = {}  # the last wish that carriers of a grid job were told
+        self._stops: dict[int, tuple[str, list[int]]] = {}  # the last wish that carriers were told, and which ones
 
     def __call__(self, keeper: Keeper, job: GridJob) -> float:
         """Repeat the commands as long as live attempts show that the batch system has not obeyed."""
@@ -62,9 +61,12 @@ class Fulfilling:
         key = ("wish", job.id)
         if keeper.workers.busy(key):
             return NEVER
-        if (carried := sorted({each.k for each in live if each.carriers})) and self._stops.get(job.id) != job.wish:
+        carried = sorted({each.k for each in live if each.carriers})
+        if carried and self._stops.get(job.id) != (job.wish, carried):
             stop = partial(_stop_carriers, keeper, job, carried)
-            return keeper.workers.start(Errand(key, stop, partial(self._stopped, job), grid=job.id, repeats=True))
+            return keeper.workers.start(
+                Errand(key, stop, partial(self._stopped, job, carried), grid=job.id, repeats=True)
+            )
         verbs = _verbs(keeper, job.wish)
         acted_on = [each for each in self._reached(keeper, job, live) if each.state in verbs or _is_unbegun(each)]
         others = others_of(keeper, acted_on)
@@ -86,8 +88,8 @@ class Fulfilling:
             keeper.store.set_grid_job(job.id, wish="")
         return keeper.looks.wait_for(LISTING, job.id) if live else NEVER
 
-    def _stopped(self, job: GridJob, _: None) -> None:
-        self._stops[job.id] = job.wish
+    def _stopped(self, job: GridJob, carried: list[int], _: None) -> None:
+        self._stops[job.id] = job.wish, carried
 
     def _reached(self, keeper: Keeper, job: GridJob, live: Sequence[Live]) -> Sequence[Live]:
         """Return the attempts that a verb may still reach.
@@ -215,7 +217,7 @@ def _end_carried(keeper: Keeper, holders: Holders) -> None:
                 judging.record(keeper, key, verdict.of_lost(None, cancelled=True))
             else:
                 arrivals.begun(keeper, attempt, holder)
-                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), NEVER_TOUCHED)
+                judging.give_up(keeper, key, verdict.of_vanished(None, cancelled=True), judging.NEVER_TOUCHED)
 
 
 def _stop_carriers(keeper: Keeper, job: GridJob, submissions: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from jim.clock import Clock
 from jim.jobs import Attempt, Compared, Ended, Key, Live, LocalJob, Submission, whole_reason
-from jim.model import SubmissionState
+from jim.model import State, SubmissionState
 from jim.statusdb import rows
 from jim.statusdb.connected import Connected
 from jim.statusdb.derived import Derived
@@ -108,6 +108,11 @@ class Submissions(Connected):
         """Tell whether a submission has attempts."""
         found = self.db.execute("SELECT 1 FROM attempt WHERE grid = ? AND k = ? LIMIT 1", (grid, k))
         return found.fetchone() is not None
+
+    def any_completed(self, grid: int, k: int) -> bool:
+        """Tell whether an attempt of a submission has ended well."""
+        sql = "SELECT 1 FROM attempt WHERE grid = ? AND k = ? AND verdict = ? LIMIT 1"
+        return self.db.execute(sql, (grid, k, State.COMPLETED.value)).fetchone() is not None
 
     def batch_jobs_saved(self) -> int:
         """Count how many fewer the carriers in the batch system are than the local jobs there that they may run."""

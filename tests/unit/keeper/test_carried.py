@@ -127,6 +127,19 @@ def test_what_is_never_begun_counts_in_the_end(world):
     assert len(world.store.attempts(1)) == 13
 
 
+def test_as_long_as_others_of_its_submission_end_well_nothing_counts(world):
+    """Each carrier has time for one of them only: the last one waits for fourteen others."""
+    world.submit(15, bundle=15)
+    for number in range(1, 16):
+        world.until(lambda number=number: len(world.batch.accepted) == number, 60.0, 1000)
+        claim(world, 1, 1, k=number)
+        finish(world, 1, 1, k=number)
+        task = world.batch.tasks[str(number), 1]
+        task.state, task.code = State.COMPLETED, 0
+    world.until(lambda: world.finished(1), 60.0)
+    assert states(world, 15) == ["completed"] * 15
+
+
 def test_carriers_that_never_ran_cost_an_attempt_as_any_job_does(world):
     bundled(world, 2)
     over(world, 1, code=1)
@@ -164,6 +177,35 @@ def test_a_carrier_s_death_is_that_of_what_it_had_begun_and_not_ended(world):
         False,
     ]
     assert world.state(1, 1) is State.COMPLETED
+
+
+def test_a_carrier_s_good_end_is_no_reason_for_the_death_of_one_that_it_ran(world):
+    """Its wrapper was killed; the carrier went on with others, and exits 0 whatever they did."""
+    world.batch.end_is_death = world.batch.leaves_nothing = True
+    bundled(world, 2)
+    claim(world, 1, 1)
+    over(world, 1)
+    world.until(lambda: world.store.attempt(1, 1, 1).verdict, 1.0)
+    lost = world.store.attempt(1, 1, 1)
+    assert (lost.verdict, lost.kind) == ("again", Kind.VANISHED)
+    assert "exit 0" not in lost.reason
+
+
+def test_one_whose_wrapper_was_killed_is_tried_again_while_its_carrier_goes_on(world):
+    """The report of the spool alone ends nothing: a payload could have written it."""
+    bundled(world, 2)
+    claim(world, 1, 1)
+    told = world.site.work / "spool" / f"{world.batch.tasks['1', 1].mark}.1.gone"
+    told.write_text("x\n")
+    world.go(5, 1.0)
+    assert not world.store.attempt(1, 1, 1).over
+    assert not (directory(world) / "over.1").exists()
+    (directory(world) / "gone.1").write_text(f"nonce {1:032x}\nend\n")
+    told.write_text("x\n")
+    world.until(lambda: world.store.attempt(1, 1, 1).verdict, 1.0)
+    lost = world.store.attempt(1, 1, 1)
+    assert (lost.verdict, lost.kind) == ("again", Kind.VANISHED)
+    assert world.batch.tasks["1", 1].state is State.RUNNING
 
 
 def test_one_that_waits_is_cancelled_by_its_claim_and_no_batch_job_is(world):

@@ -93,3 +93,17 @@ def test_a_carrier_is_where_those_are_that_it_has_begun_and_not_ended(tmp_path):
 def test_what_no_carrier_has_written_is_passed_over(tmp_path, told):
     (tmp_path / "carried.1").write_text(told)
     assert seen(tmp_path, f"{tmp_path}/run.1", f"{tmp_path}/run.2") == [True, False]
+
+
+def test_what_another_carrier_was_quicker_to_claim_is_no_place_of_this_one(tmp_path):
+    """It has noted 1 and 4 before it lost both claims, or has noted nothing and come too late for 1."""
+    (tmp_path / "carried.1").write_text("1\n4\n7\n")
+    for index, carrier in ((1, 2), (4, 3), (7, 1)):
+        (tmp_path / f"claim.{index}").write_text(f"nonce {NONCE}\nhost h\ncarrier {carrier}\nstarted x\n")
+    paths = [f"{tmp_path}/run.{index}" for index in (1, 4, 7)]
+    assert seen(tmp_path, *paths) == [False, False, True]
+    (tmp_path / "exit.7").touch()
+    assert seen(tmp_path, *paths) == [False, False, False]
+    (tmp_path / "carried.1").unlink()
+    assert seen(tmp_path, *paths) == [False, False, False]
+    assert not seen(tmp_path, "/", "")[0]
