@@ -33,6 +33,10 @@ class BadRequest(JimError):
         super().__init__(f"{self.told}: {words}" if self.told else words)
 
 
+class Missing(BadRequest):
+    """A request that lacks an attribute."""
+
+
 class BadSite(JimError):
     """JIM cannot work with a site file, or with a place that it names."""
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jim.errors import BadRequest, JimError, in_words, nearest, shown
+from jim.errors import BadRequest, JimError, Missing, in_words, nearest, shown
 from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.request.values import check_text, value_of
@@ -141,7 +141,7 @@ def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False)
     `looked_up`: the catalogue has added the files of the dataset to the request.
     """
     if "job_type" not in attributes:
-        raise BadRequest('missing; name a job type, for example job_type = "executable"', "job_type")
+        raise Missing('missing; name a job type, for example job_type = "executable"', "job_type")
     handler = handler_of(attributes["job_type"], own)
     declared = declarations(handler)
     attributes = _in_full(attributes) if "splitter" in declared else attributes
@@ -193,6 +193,4 @@ def _check_sources(checked: dict[str, Any], looked_up: bool) -> None:
     if checked.get("dataset") and checked.get("input_files") and not looked_up:
         raise BadRequest("a request may have either this attribute or input_files, not both", "dataset")
     if "request_id" in checked and not checked["events"] and not checked["request_id"]:
-        raise BadRequest(
-            "missing; give the number of events, or a request_id that the site's catalogue knows", "events"
-        )
+        raise Missing("missing; give the number of events, or a request_id that the site's catalogue knows", "events")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from jim.errors import BadRequest, nearest, shown
+from jim.errors import BadRequest, Missing, nearest, shown
 from jim.handlers.base import IN_WORDS, Attribute
 
 DEEPEST = 16  # levels of a table
@@ -32,7 +32,7 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
     """Check a value against its declaration; an attribute that the request leaves out gets its default."""
     if value is None:
         if declared.required:
-            raise BadRequest(f"missing ({declared.help})", name)
+            raise Missing(f"missing ({declared.help})", name)
         return declared.default
     if not _is_kind(value, declared.kind):
         raise BadRequest(f"expected {KIND_NAMES[declared.kind]}, found {shown(value)} ({declared.help})", name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jim.doors.contract import Told
 from jim.doors.own_language import OwnLanguage
-from jim.errors import BadRequest, UnknownJob
+from jim.errors import BadRequest, Missing, UnknownJob
 from jim.model import Standing
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ class Condor(OwnLanguage):
         try:
             with super().in_its_words(job):
                 yield
-        except BadRequest as error:
-            if not error.words.startswith("missing"):
-                raise
+        except Missing as error:
             hint = f"HTCondor drops numbers: write the value of +JIM_{error.about} in quotes"
             raise BadRequest(f"{error.words}; {hint}", error.about, told=error.told) from error
 
