@@ -216,7 +216,7 @@ def _pack_luggage(here: Path, directory: Path) -> None:
     """Pack the files that go along with each job; links are followed when the job starts."""
     with suppress(FileExistsError):
         (here / LUGGAGE).mkdir(mode=0o700)
-    names = (*PROGRAMS, packages.HELD, *credentials.KINDS)
+    names = (*(each for each in PROGRAMS if each != CARRIER), packages.HELD, *credentials.KINDS)
     with held(here / LUGGAGE) as luggage:
         replace_durably(luggage / "remote-job", (SHELL / "remote-job").read_bytes())
         for each in (directory / "jobs", *(directory.parent / name for name in names)):
