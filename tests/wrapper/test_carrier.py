@@ -182,7 +182,7 @@ def test_a_payload_whose_own_time_is_over_is_ended(slow_site: Site) -> None:
     began = time.monotonic()
     process = begin(site)
     assert process.wait(40) == 0
-    assert time.monotonic() - began > 12  # ten seconds after TERM
+    assert time.monotonic() - began > 10  # seconds after TERM, which comes a second or more after the beginning
     record = site.record(1)
     assert (record["signal"], record["warned"], record["reason"]) == ("9", "0", "warned 0 s before its time limit")
     assert site.record(2)["code"] == "0"
