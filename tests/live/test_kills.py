@@ -38,7 +38,7 @@ WHO = ("wrapper", "wrapper", "toucher", "payload", "parent", "group")
 
 
 # Four batch jobs, with four lanes in each; and what is there besides wrappers and their own.
-BUNDLED = {"bundle": -(-PIECES // 4), "at_once": 4, "cores": 1, "memory_mb": 10}
+BUNDLED = {"bundle": -(-PIECES // 4), "at_once": 4, "cores": 1, "memory_mb": 200}
 OF_CARRIERS = ("lane", "lane's keeper", "carrier")
 
 

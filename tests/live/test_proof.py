@@ -37,7 +37,7 @@ def test_each_of_many_local_jobs_runs_once(site):
 
 def test_each_local_job_of_a_bundle_runs_once_and_ends_by_itself(site):
     """Four batch jobs with two lanes each. What fails is tried again in one more, and what is cancelled ends alone."""
-    bundle = {"bundle": 10, "at_once": 2, "cores": 1, "memory_mb": 10}
+    bundle = {"bundle": 10, "at_once": 2, "cores": 1, "memory_mb": 200}
     again = [{"when": "exit 7", "times": 1, "delay": "PT0S"}]
     before = site.called("submit")
     body = 'case $1.$JIM_ATTEMPT in 3.1) exit 7 ;; 39.*) sleep 600 ;; esac; [ -z "$JIM_CARRIER" ] || sleep 0.2'
