@@ -23,6 +23,7 @@ from tests.fake_batch.play import BLOCK, play
 SEED = int(os.environ.get("JIM_SEED", "1"))
 BLOCKS = -(-int(os.environ.get("JIM_SCHEDULES", "1000")) // BLOCK)
 KINDS = ("Troubles", "Glitches", "People", "Restores")
+CARRYING = tuple(each for each in DIALECTS if each != "condor_transfer")  # there nothing is bundled
 MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a block each, in turn
 
 
@@ -30,7 +31,12 @@ MACHINES = ("Troubles", "People", "Restores", "Troubles", "Glitches")  # of a bl
     ("dialect", "machine", "count"),
     [
         *((dialect, machine, 1) for dialect, machine in zip(DIALECTS, cycle(KINDS), strict=False)),
+        *((dialect, f"Carried{kind}", 1) for dialect, kind in zip(CARRYING, cycle(KINDS), strict=False)),
         *(pytest.param(*each, 3, marks=pytest.mark.torture) for each in product(DIALECTS, KINDS)),
+        *(
+            pytest.param(dialect, f"Carried{kind}", 3, marks=pytest.mark.torture)
+            for dialect, kind in product(CARRYING, KINDS)
+        ),
     ],
 )
 def test_the_promise_is_kept_in_random_histories(dialect, machine, count):
