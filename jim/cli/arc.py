@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
             say(line)
         return 0
     if arguments.arc_verb == "check":
-        found = arc_service.findings(site)
+        findings = arc_service.findings(site)
         with_a_job = partial(arc_proof.with_a_job, dict(os.environ))
-        return checked(found if arguments.no_job else proved(found, "arc", with_a_job), as_json=arguments.json)
+        return checked(findings if arguments.no_job else proved(findings, "arc", with_a_job), as_json=arguments.json)
     made = arc_service.register(site) if arguments.arc_verb == "register" else arc_service.unregister(site)
     for line in made:
         say(line)

@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Register, unregister, or check."""
     site = site_file.load()
     if arguments.ce_verb == "check":
-        found = ce_service.findings(site)
-        tried = found if arguments.no_job else proved(found, "ce", ce_proof.with_a_job)
+        findings = ce_service.findings(site)
+        tried = findings if arguments.no_job else proved(findings, "ce", ce_proof.with_a_job)
         return checked(tried, as_json=arguments.json)
     made = ce_service.register() if arguments.ce_verb == "register" else ce_service.unregister()
     for line in made:

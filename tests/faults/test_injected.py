@@ -22,6 +22,15 @@ CARRIED = 4  # local jobs in two carriers
 MOST = int(os.environ.get("JIM_CALLS", "10"))  # of a wrapper's calls of one kind, from the first to the last
 
 
+def some_of(found: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Choose some calls of each kind, from the first to the last."""
+    chosen = []
+    for kind in {name for name, _ in found}:
+        of_it = [each for each in found if each[0] == kind]
+        chosen += of_it[:: -(-len(of_it) // MOST)]
+    return chosen
+
+
 # The wrapper
 
 
@@ -57,10 +66,6 @@ def test_a_wrapper_with_a_fault_at_each_call_starts_a_payload_once_and_tells_no_
     judge_wrapper(whole, code)
     assert whole.record()["code"] == str(code)
     found = calls(log)
-    chosen = []
-    for kind in {name for name, _ in found}:
-        of_it = [each for each in found if each[0] == kind]
-        chosen += of_it[:: -(-len(of_it) // MOST)]
 
     def run(number: int, before: list[str]) -> Callable[[], None]:
         def one() -> None:
@@ -70,7 +75,7 @@ def test_a_wrapper_with_a_fault_at_each_call_starts_a_payload_once_and_tells_no_
 
         return one
 
-    at_once((name, run(number, before)) for number, (name, before) in enumerate(faults(chosen)))
+    at_once((name, run(number, before)) for number, (name, before) in enumerate(faults(some_of(found))))
 
 
 # A lane of a carrier
@@ -123,10 +128,6 @@ def test_a_lane_with_a_fault_at_each_call_runs_nothing_twice_and_leaves_nothing(
     judge_carried(whole)
     assert len(list(whole.here.glob("exit.*"))) == CARRIED
     found = calls(log)
-    chosen = []
-    for kind in {name for name, _ in found}:
-        of_it = [each for each in found if each[0] == kind]
-        chosen += of_it[:: -(-len(of_it) // MOST)]
 
     def run(number: int, before: list[str]) -> Callable[[], None]:
         def one() -> None:
@@ -136,7 +137,7 @@ def test_a_lane_with_a_fault_at_each_call_runs_nothing_twice_and_leaves_nothing(
 
         return one
 
-    at_once((name, run(number, before)) for number, (name, before) in enumerate(faults(chosen)))
+    at_once((name, run(number, before)) for number, (name, before) in enumerate(faults(some_of(found))))
 
 
 # The doors

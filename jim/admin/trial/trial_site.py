@@ -119,13 +119,13 @@ class TrialSite:
 
     def _now_and_then(self, began: float) -> Callable[[str], None]:
         """Return what tells what is waited for, unless it has just told so."""
-        told = began
+        last = began
 
         def tell(what: str) -> None:
-            nonlocal told
-            if (now := time.monotonic()) > told + TELL_SECONDS:
+            nonlocal last
+            if (now := time.monotonic()) > last + TELL_SECONDS:
                 self._waits(f"{what}, for {now - began:.0f} s now")
-                told = now
+                last = now
 
         return tell
 

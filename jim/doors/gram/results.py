@@ -116,9 +116,9 @@ def _own(description: Description) -> str:
 def _put_own(tar: str, own: str, places: Mapping[str, Path], opener: Opener) -> None:
     """Put outputs into their places. An output that is missing was left out for a reason, which the answer names."""
     with _tar(tar) as packed:
-        found = outputs_in(packed, places, alone=True)
-        for name in found.keys() & places.keys():
-            write(opener, own, str(places[name]), contents(packed, found[name]), MODE, durable=False)
+        outputs = outputs_in(packed, places, alone=True)
+        for name in outputs.keys() & places.keys():
+            write(opener, own, str(places[name]), contents(packed, outputs[name]), MODE, durable=False)
 
 
 @contextmanager
@@ -139,10 +139,10 @@ def _put_streams(tar: str, places: Mapping[str, Path], opener: Opener, *, alone:
     """Put stdout and stderr of all local jobs into their places, one local job after the other."""
     begun = set[Path]()  # stdout and stderr may share a file
     with _tar(tar) as packed:
-        found = outputs_in(packed, STREAMS, alone=alone)
+        outputs = outputs_in(packed, STREAMS, alone=alone)
         for name, place in places.items():
             if place == Path(os.devnull):
                 continue
             with _opened(place, "ab" if place in begun else "wb", opener) as file:
                 begun.add(place)
-                file.writelines(contents(packed, sorted(found.get(name, ()))))
+                file.writelines(contents(packed, sorted(outputs.get(name, ()))))
