@@ -16,6 +16,12 @@ die() { say "$*"; exit 1; }
 [ "$(id -u)" = 0 ] || die 'only root can do this'
 case $labs in /?*/?*) ;; *) die "JIM_LABS=$labs: name an absolute path, at least two deep; it is emptied" ;; esac
 
+# The ports of all labs: no outgoing connection may take one of them for its own end, or a daemon finds it taken (where
+# those ends begin at 1024, that is so now and then). Where the kernel's settings cannot be written, chance decides.
+reserved=/proc/sys/net/ipv4/ip_local_reserved_ports
+ports_of_labs=2119,16306,16444-16445,16618,16620,16817,16819,17001-17099,24443,40000-40499
+{ printf '%s\n' "$(cat "$reserved"),$ports_of_labs" | sed 's/^,//' >"$reserved"; } 2>/dev/null || :
+
 # PACKAGE...: a package that is there is left as it is.
 install_packages() {
     missing=
