@@ -26,7 +26,7 @@ from jim.reading.view import add_json, look
 from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.work.bundles import bundle_of
+from jim.work.bundles import bundle_of, turns_within
 from jim.work.lookup import Resolved
 from jim.work.pieces import hints
 from jim.work.program import missing_program
@@ -175,7 +175,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
             if several:
                 say(f"== {plain(file)}")
             plan = _plan(size, resources, site, balanced=bool(checked.get("balanced")))
-            bundled = "batch jobs", _batch_jobs(checked, size)
+            bundled = "batch jobs", _batch_jobs(checked, size, resources, site)
             facts([("job type", plain(checked["job_type"])), plan[0], bundled, *plan[1:]])
     if arguments.json:
         say_json(records if several else records[0])
@@ -184,12 +184,15 @@ def _dry_run(arguments: argparse.Namespace) -> int:
 
 def _learned(handler: Handler, checked: dict[str, Any], size: Size, site: Site) -> Prepared:
     """Size a request as the keeper would: by what it knows of completed local jobs, if the site wants that."""
-    from jim.work.learning import MOST, with_learned  # slow to load, and only a dry run needs it
+    from jim.work.learning import MOST, with_learned, with_learned_bundle  # slow to load, and only a dry run needs it
 
-    used: Sequence[Used] = ()
+    used, took = list[Used](), list[tuple[float, int | None]]()
     with suppress(JimError):
-        used = look().store.completed.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
+        completed = look().store.completed
+        used = completed.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
+        took = completed.seconds(checked, MOST)
     found = with_learned(handler, Resolved(checked, size, ""), site, used)
+    found = with_learned_bundle(handler, found, site, took)
     return handler, {**found.request}, found.size
 
 
@@ -204,15 +207,17 @@ def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> li
     ]
 
 
-def _batch_jobs(checked: Mapping[str, Any], size: Size) -> str:
+def _batch_jobs(checked: Mapping[str, Any], size: Size, resources: Resources, site: Site) -> str:
     """Say how many batch jobs run the local jobs, where that is another number."""
     bundle = bundle_of(checked)
     if bundle is None:
         return ""
     carriers, most = bundle.carriers(size.pieces), min(bundle.size, size.pieces or bundle.size)
-    each = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
+    batch_jobs = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
     how = f"{min(bundle.at_once, most):,} at once" if bundle.at_once > 1 else "one after another"
-    return f"{each} for {how_many(most, 'local job')}, {how}"
+    few = turns_within(resources.wall_seconds, site) * bundle.at_once < most
+    rest = "; by their time limit, not all are sure to fit, and JIM sends what is left again" if few else ""
+    return f"{batch_jobs} for {how_many(most, 'local job')}, {how}{rest}"
 
 
 def _pieces(size: Size, *, balanced: bool) -> str:

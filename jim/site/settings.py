@@ -179,6 +179,7 @@ class Limits(NamedTuple):
         int, Setting("most local jobs of one DN and one account in the batch system; 0: no limit", 0, 10_000_000)
     ] = 0
     per_submission: Annotated[int, Setting("most local jobs in one batch command", 1, 100_000)] = 1_000
+    bundle_seconds: Annotated[int, Setting("bundle short local jobs into batch jobs of so long; 0: no", 0, 10**6)] = 0
     output_bytes: Annotated[int, Setting("size limit of one output file, in bytes", 1, 10**15)] = 10**10
     input_bytes: Annotated[
         int, Setting("size limit of everything that a request sends with its local jobs, in bytes", 0, 10**15)
@@ -213,9 +214,7 @@ class Limits(NamedTuple):
 class Sizing(NamedTuple):
     """Section [sizing]: how long a local job should take."""
 
-    recommended_cpu_seconds: Annotated[
-        int, Setting("recommended CPU time of a local job, in seconds; 0: the job type's rule", 0, 10**8)
-    ] = 0
+    recommended_cpu_seconds: Annotated[int, Setting("CPU seconds for a local job; 0: by its job type", 0, 10**8)] = 0
     most_cpu_seconds: Annotated[int, Setting("longest CPU time of a local job, in seconds; 0: no limit", 0, 10**8)] = 0
     learn: Annotated[bool, Setting("size local jobs by what completed ones of the same kind have used")] = False
 

@@ -10,6 +10,7 @@ from jim.model import Resources
 from jim.site.adapter import sees_work
 from jim.site.file import Site
 
+LARGEST = 10_000  # local jobs of one carrier, as requests may say
 SPARE_SECONDS = 60  # of a carrier's time limit: wrappers write exit records after the last payload
 OF_ALL = ("cores", "memory_mb", "disk_mb", "gpus")  # what a carrier needs for each of those that run at once
 
@@ -69,6 +70,11 @@ def _check_at_once(bundle: Bundle, request: Mapping[str, Any], site: Site) -> No
             raise BadRequest(f"{needs}, and this site allows a batch job {most:,}", "at_once")
     if request.get("licences"):
         raise BadRequest("licences cannot be asked for several local jobs at once: leave at_once away", "at_once")
+
+
+def turns_within(wall_seconds: Any, site: Site) -> int:
+    """Return how many local jobs of a time limit surely fit, one after another, into what the site allows a carrier."""
+    return (site.batch.most_wall_seconds - SPARE_SECONDS) // wall_seconds if isinstance(wall_seconds, int) else LARGEST
 
 
 def lanes_of(bundle: Bundle, local_jobs: int, each: Resources, site: Site) -> int:

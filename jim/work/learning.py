@@ -1,4 +1,4 @@
-"""Sizes local jobs by what completed local jobs of the same job type and request id have used.
+"""Sizes and bundles local jobs by what completed local jobs of the same kind have used.
 
 A site that has not switched this on (`sizing.learn`) is told what it would have given.
 """
@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from jim.errors import BadRequest
 from jim.handlers.base import Handler
 from jim.jobs import Used
+from jim.site.adapter import sees_work
 from jim.site.file import Site
+from jim.work.bundles import LARGEST, turns_within
 from jim.work.lookup import Resolved
 from jim.work.sizing import Size, check_limits, size
 
@@ -96,6 +98,30 @@ def with_learned(handler: Handler, found: Resolved, site: Site, used: Sequence[U
     return Resolved(
         request, how._replace(why=f"{how.why}{asks}; {words}"), "; ".join(filter(None, (found.facts, words)))
     )
+
+
+def with_learned_bundle(
+    handler: Handler, found: Resolved, site: Site, ran: Sequence[tuple[float, int | None]]
+) -> Resolved:
+    """Bundle local jobs that take less time than a batch job of this site should, as completed ones of their kind did.
+
+    `ran` has the seconds of each of these, and its events; where a local job has events, it takes its time for them.
+    """
+    request, wanted, share = found.request, site.limits.bundle_seconds, found.size.events_per_job
+    if not wanted or request.get("bundle") or request.get("test") == "yes" or not sees_work(site):
+        return found
+    seconds = _quartiles([(took / events * share, 1) if events and share else (took, 1) for took, events in ran])
+    if seconds is None or seconds.high * 2 > wanted:
+        return found
+    wall = site.complete(handler.resources(request)).wall_seconds
+    most = max(seconds.high, 1)
+    bundle = min(int(wanted / most), turns_within(wall, site), LARGEST)
+    took = f"three quarters of {len(ran):,} completed local jobs of this kind took at most {_number(most)} s"
+    if bundle < 2:
+        return _told(found, f"{took}, but by its time limit only one is sure to fit into a batch job: no bundles")
+    words = f"bundles of {bundle:,}: {took}, and a batch job should last {wanted:,} s (limits.bundle_seconds)"
+    facts = "; ".join(filter(None, (found.facts, words)))
+    return _told(found._replace(request={**request, "bundle": bundle}, facts=facts), words)
 
 
 def _wanted(learned: Learned, request: Any, site: Site) -> dict[str, float | int]:

@@ -5,6 +5,7 @@ make glitch-report    # as root; the same as the tests in test_faults.py, as a t
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -41,7 +42,7 @@ PIECES = 50
 SGE_DELIVERS = 480  # five minutes after a crash it delivers anew what it was about to deliver
 SLURM_MISSES = 600  # six minutes after a crash it sees that a node does not have what was to run there
 UNKNOWN_END = "JIM could not find out how ended jobs ended (2 in a row)"
-ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": "sacct"}
+ACCOUNTS: dict[str, Any] = {"lab": {"SLURM_LAB_ACCOUNTS": "slurmdbd"}, "history": "sacct", "all_at_once": True}
 DENIALS = {
     "slurm": (
         "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
@@ -54,7 +55,22 @@ DENIALS = {
         "error: unable to send message to qmaster",
     ),
 }
+MOST_JOBS = "SLURM_LAB_MAXJOBS"
 FAULTY = "command_seconds = 12.0"  # below what squeue waits for a frozen controller, above what sbatch does
+
+
+CARRIERS = 4
+BUNDLED = {"bundle": -(-PIECES // CARRIERS), "cores": 1, "memory_mb": 200}
+
+
+# Its wrapper, and its carrier if it has one: all between it and the daemon of the batch system, from above.
+KILL_ALL_ABOVE = """
+up=$$ all=
+until [ "${up:-1}" -le 1 ] || grep -q -e slurmstepd -e sge_shepherd /proc/$up/comm; do
+    all="$up $all" up=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$up/status)
+done
+kill -KILL $all
+"""
 
 
 class Controller(NamedTuple):
@@ -100,15 +116,29 @@ class Fault(NamedTuple):
     end: str = "completed"
     lab: dict[str, object] = {}
     batch: str = FAULTY
-    more: str = ""
+    per_submission: int = 0
     history: str = ""  # who tells how jobs ended, where it is another one: the program of this name
     system: str = "slurm"
     limit: float = 240  # in which all has ended
+    asks: dict[str, object] = {}
+    all_at_once: bool = False  # or else, of a bundle, only a third
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is special in the site file."""
-        return {"batch": self.batch, "more": self.more, "history": self.history}
+        """What is special in the site file, and in all its requests."""
+        more = f"[limits]\nper_submission = {self.per_submission}\n" if self.per_submission else ""
+        return {"batch": self.batch, "more": more, "history": self.history, "asks": self.asks}
+
+    def bundled(self) -> Fault:
+        """Do the same to carriers: what counts batch jobs becomes as much less."""
+        fewer = CARRIERS / PIECES
+        at_once = BUNDLED["bundle"] if self.all_at_once else CARRIERS
+        return self._replace(
+            what=f"{self.what}; in {CARRIERS} carriers",
+            per_submission=math.ceil(self.per_submission * fewer),
+            lab={name: math.ceil(each * fewer) if name == MOST_JOBS else each for name, each in self.lab.items()},
+            asks={**BUNDLED, "at_once": at_once},
+        )
 
 
 def count(site: LiveSite, job: int, end: str, pieces: int = PIECES) -> Counts:
@@ -140,7 +170,8 @@ def _until_said(site: LiveSite, words: str, limit: float = 90) -> None:
     until(lambda: words in site.log(), f"the keeper says {words!r}", limit)
 
 
-def _runs(site: LiveSite, job: int, least: int = PIECES // 2) -> None:
+def _runs(site: LiveSite, job: int, least: int = 0) -> None:
+    least = least or (CARRIERS * 2 if site.asks else PIECES // 2)
     until(lambda: len(site.events("start", job)) >= least, f"{least} of {job} run", 90)
 
 
@@ -228,12 +259,11 @@ def taken_for_running(site: LiveSite) -> int:
     job = site.submit(PIECES, body=body, wall_seconds=60)
     _runs(site, job, PIECES)
     until(lambda: len(site.events("end", job)) == PIECES - 5, "all others have ended", 90)
-    attempts = [_all_of(site.wrapper(job, n)) for n in range(5)]  # each with its wrapper last
-    daemons = [each[-1].parent() for each in attempts]
+    daemons = {_daemon(site.wrapper(job, n)) for n in range(5)}
     for each in daemons:
         each.suspend()
     try:
-        for each in (process for attempt in attempts for process in reversed(attempt)):
+        for each in (process for daemon in daemons for process in daemon.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):  # of a moment, or ended by the end of another
                 each.kill()
         until(lambda: not operator("squeue", "-h", "-t", "running").strip(), "their time is over", 180)
@@ -310,13 +340,14 @@ def stopped_and_thawed(site: LiveSite) -> int:
     """Stop all of some local jobs while no listing shows them, and thaw them when their successors have ended."""
     job = site.submit(PIECES, body='[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || exec sleep 600')
     _runs(site, job, PIECES)
-    stopped = [each for n in range(5) for each in _all_of(site.wrapper(job, n))]
+    daemons = {_daemon(site.wrapper(job, n)) for n in range(5)}
+    stopped = [process for daemon in daemons for process in reversed(daemon.children(recursive=True))]
     for each in stopped:
         with suppress(psutil.NoSuchProcess):  # a `sleep` or `touch` of the toucher
             each.suspend()
     id_ = site.batch_id(job)
     hidden = site.place / "hidden"
-    hidden.write_text("".join(f"{id_}_{n + 1}|\n" for n in range(5)))
+    hidden.write_text("".join(f"{id_}_{n + 1}|\n" for n in range(len(daemons))))
     until(lambda: all(site.events("end", job)[n, 2] for n in range(5)), "their successors have ended", 180)
     for each in site.ledger.glob(f"{job}.*.overlap"):  # what is stopped holds its lock, but does nothing
         each.unlink()
@@ -328,10 +359,9 @@ def stopped_and_thawed(site: LiveSite) -> int:
     return job
 
 
-def _all_of(wrapper: int) -> list[psutil.Process]:
-    """Give a wrapper and all that belongs to its attempt."""
-    own = psutil.Process(wrapper)
-    return [*own.children(recursive=True), own]
+def _daemon(wrapper: int) -> psutil.Process:
+    """Give the daemon of the batch system that has started a wrapper, or its carrier."""
+    return next(each for each in psutil.Process(wrapper).parents() if each.name().startswith("slurmstepd"))
 
 
 def full(site: LiveSite) -> int:
@@ -341,8 +371,7 @@ def full(site: LiveSite) -> int:
 
 def forgotten(site: LiveSite) -> int:
     """Let all end, some by force, and be forgotten by the batch system while no keeper runs."""
-    wrapper = '$(sed -n "s/^pid //p" "../claim.$JIM_INDEX")'
-    body = f'[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || kill -KILL {wrapper} $PPID $$\nsleep 1'
+    body = f'[ "$JIM_ATTEMPT" -gt 1 ] || [ "$1" -ge 5 ] || {{\n{KILL_ALL_ABOVE}}}\nsleep 1'
     with site.held("after", "submit") as hold:
         job = site.submit(PIECES, body=body)
         hold.there()
@@ -354,12 +383,17 @@ def forgotten(site: LiveSite) -> int:
     return job
 
 
+def _until_missed(site: LiveSite) -> None:
+    """Wait until JIM misses what the accounts know; of what a carrier has run, it needs nothing of them."""
+    _until_said(site, "finished as completed" if site.asks else UNKNOWN_END)
+
+
 def accounts_dead(site: LiveSite) -> int:
     """Leave nobody who knows how they ended, for a while."""
     SLURMDBD.kill()
     try:
         job = forgotten(site)
-        _until_said(site, UNKNOWN_END)
+        _until_missed(site)
     finally:
         SLURMDBD.start_again()
     return job
@@ -368,7 +402,7 @@ def accounts_dead(site: LiveSite) -> int:
 def accounts_frozen(site: LiveSite) -> int:
     with SLURMDBD.frozen():
         job = forgotten(site)
-        _until_said(site, UNKNOWN_END)
+        _until_missed(site)
     return job
 
 
@@ -413,12 +447,16 @@ FAULTS = {
         killed_after_submit,
     ),
     "killed while they run": Fault(
-        "slurmctld killed (-9) while local jobs ran, down for 3 s", killed_while_they_run, limit=SLURM_MISSES
+        "slurmctld killed (-9) while local jobs ran, down for 3 s",
+        killed_while_they_run,
+        limit=SLURM_MISSES,
+        all_at_once=True,
     ),
     "taken for running": Fault(
         "5 local jobs killed (-9) with their wrappers while slurmstepd was stopped: Slurm reported "
         "them as running until their time limit",
         taken_for_running,
+        all_at_once=True,
     ),
     "munged dead": Fault("munged killed (-9) before a submission", munged_dead),
     "munged frozen": Fault("munged stopped before a submission", munged_frozen),
@@ -429,6 +467,7 @@ FAULTS = {
         "all local jobs ended, 5 of them killed (-9) with their wrappers, and forgotten "
         "(MinJobAge) while no keeper ran",
         forgotten,
+        all_at_once=True,
     ),
     "accounts dead": Fault(
         "the same, with slurmdbd killed (-9) before and started again later", accounts_dead, **ACCOUNTS
@@ -438,31 +477,33 @@ FAULTS = {
         "sbatch and squeue that lie: sbatch prints nothing; squeue prints nothing, half a listing, "
         "or a listing without jobs",
         lying,
-        more="[limits]\nper_submission = 25\n",
+        per_submission=25,
     ),
     "lying at cancel": Fault(
         "scancel that reports success and does nothing, two times of three", lying_at_cancel, "killed"
     ),
     "denying": Fault("sbatch that obeys but reports failure: no connection, too many jobs, no answer", denying),
     "denying at cancel": Fault("the same, while the grid job is cancelled", denying_at_cancel, "killed"),
-    "wrappers killed": Fault("20 wrappers killed (-9) alone, at random moments", wrappers_killed),
+    "wrappers killed": Fault("20 wrappers killed (-9) alone, at random moments", wrappers_killed, all_at_once=True),
     "wrappers killed apart": Fault(
-        "the same, with each payload in its own process group (timeout)", wrappers_killed_apart
+        "the same, with each payload in its own process group (timeout)", wrappers_killed_apart, all_at_once=True
     ),
     "stopped and thawed": Fault(
-        "5 jobs stopped while squeue did not show them, and thawed when their successors had ended", stopped_and_thawed
+        "5 jobs stopped while squeue did not show them, and thawed when their successors had ended",
+        stopped_and_thawed,
+        all_at_once=True,
     ),
     "restored": Fault(
         "JIM's state directory restored to the moment after sbatch was answered; 5 or more local jobs had ended since",
         restored,
-        more="[limits]\nper_submission = 25\n",
+        per_submission=25,
     ),
     "full": Fault(
         "MaxJobCount of 20 reached by submissions of 8",
         full,
-        lab={"SLURM_LAB_MAXJOBS": 20},
+        lab={MOST_JOBS: 20},
         batch="command_seconds = 4.0",
-        more="[limits]\nper_submission = 8\n",
+        per_submission=8,
     ),
 }
 FAULTS |= {
@@ -510,7 +551,7 @@ def main() -> int:
     environment = install(place)
     print("| what was done | local jobs | lost | twice | done twice | wrong end |\n|---|---:|---:|---:|---:|---:|")
     bad = 0
-    for fault in FAULTS.values():
+    for fault in (each for alone in FAULTS.values() for each in (alone, alone.bundled())):
         # After a crash a controller takes jobs of before for running, until their time is over.
         start_lab(fault.system, anew=True, **ROOM[fault.system] | fault.lab)
         site = LiveSite(place, fault.system, environment, **fault.settings)

@@ -19,7 +19,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -257,8 +257,10 @@ class LiveSite:
         batch: str = "",
         more: str = "",
         history: str = "",
+        asks: Mapping[str, object] | None = None,
     ) -> None:
         self.system, self.user = system, USER
+        self.asks = asks or {}  # attributes of all its requests
         self.home, self.place = place / "jim", Path(tempfile.mkdtemp(prefix=f"{system}-", dir=place))
         self.state, self.ledger = self.place / "state", self.place / "ledger"
         self.calls = self.place / "calls"
@@ -307,7 +309,7 @@ class LiveSite:
         sets = [[*words, *each] for each in sets]
         asked = {"job_type": "parametric", "executable": program, "argument_sets": sets, "outputs": ["out.txt"]}
         request = self.place / f"request-{self.number}.json"
-        request.write_text(json.dumps({**asked, "wall_seconds": 600, "key": str(request), **attributes}))
+        request.write_text(json.dumps({**asked, "wall_seconds": 600, "key": str(request), **self.asks, **attributes}))
         done = self.door("jim-submit", str(request))
         assert done.returncode == 0, done.stderr
         return int(done.stdout.partition("JOB_ID:")[2].split()[0])

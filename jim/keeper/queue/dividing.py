@@ -26,7 +26,7 @@ from jim.site.realm import opener_of
 from jim.splitting import split as pieces_of
 from jim.statusdb.pieces import pieces_in, pieces_text
 from jim.work.catalogue import NotReadable
-from jim.work.learning import MOST, with_learned
+from jim.work.learning import MOST, with_learned, with_learned_bundle
 from jim.work.lookup import Resolved
 from jim.work.lookup import resolve as resolved
 from jim.work.pieces import herd_of, within_limits
@@ -79,6 +79,9 @@ def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolv
     keeper.hold.reach()
     handler = handler_of(job.job_type, keeper.site.site.handlers)
     found = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
+    if keeper.site.limits.bundle_seconds:
+        with closing(keeper.store.reader()) as store:
+            found = with_learned_bundle(handler, found, keeper.site, store.completed.seconds(found.request, MOST))
     place = own_directory(keeper.site.work, job)
     _refuse_what_was_sent(keeper.site.work / place)
     opener, sharing = opener_of(keeper.site, job.realm), partial(_sharing, keeper, job)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 from jim.errors import JimError
 from jim.evidence.exit_record import ExitRecord, read_exit_record
@@ -19,6 +20,12 @@ OF_TYPE = (
     "SELECT g.id, json_extract(r.text, '$.request_id') FROM grid_job g JOIN request r ON r.grid = g.id "
     "WHERE g.job_type = ? AND g.id > (SELECT max(id) FROM grid_job) - ? AND g.events_per_job > 0 "
     "AND json_extract(r.text, '$.test') IS NOT 'yes' ORDER BY g.id DESC LIMIT ?"
+)
+OF_KIND = (
+    "SELECT grid FROM (SELECT g.id AS grid, r.text AS text FROM grid_job g JOIN request r ON r.grid = g.id "
+    "WHERE g.job_type = ? ORDER BY g.id DESC LIMIT ?) WHERE json_extract(text, '$.test') IS NOT 'yes' "
+    "AND coalesce(CAST(json_extract(text, '$.request_id') AS TEXT), '') = ? "
+    "AND coalesce(json_extract(text, '$.executable'), '') = ?"
 )
 COMPLETED = (
     "SELECT a.record, l.piece, s.asked FROM attempt a JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
@@ -38,13 +45,29 @@ class Completed(StorePart):
                 found += self._used(grid, limit - len(found))
         return found
 
+    def seconds(self, request: Mapping[str, Any], limit: int) -> list[tuple[float, int | None]]:
+        """Return how long completed local jobs of a request's kind took, and their events, the newest first."""
+        found: list[tuple[float, int | None]] = []
+        for (grid,) in self.db.execute(OF_KIND, (request["job_type"], OF_ONE_TYPE, *kind_of(request))):
+            if len(found) < limit:
+                found += ((told.seconds, events) for told, events, _ in self._completed(grid, limit - len(found)))
+        return found
+
     def _used(self, grid: int, limit: int) -> Iterator[Used]:
-        for record, piece, asked in self.db.execute(COMPLETED, (grid, limit)):
+        for told, events, needs in self._completed(grid, limit):
+            if events:
+                memory = json.loads(needs).get("memory_mb") if needs else None
+                yield Used(events, _cpu(told) / events, _memory(told, memory))
+
+    def _completed(self, grid: int, limit: int) -> Iterator[tuple[ExitRecord, int | None, str]]:
+        for record, piece, needs in self.db.execute(COMPLETED, (grid, limit)):
             with suppress(JimError):
-                told, events = read_exit_record(unpacked(record)), piece_of(piece).events
-                if events:
-                    memory = json.loads(asked).get("memory_mb") if asked else None
-                    yield Used(events, _cpu(told) / events, _memory(told, memory))
+                yield read_exit_record(unpacked(record)), piece_of(piece).events, needs
+
+
+def kind_of(request: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what local jobs of the same job type have in common that take about the same time."""
+    return str(request.get("request_id") or ""), str(request.get("executable") or "")
 
 
 def _cpu(record: ExitRecord) -> float:

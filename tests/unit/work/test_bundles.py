@@ -10,7 +10,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import Resources
 from jim.site.file import Batch, Site
-from jim.work.bundles import Bundle, bundle_of, check, lanes_of, of_carrier
+from jim.work.bundles import LARGEST, Bundle, bundle_of, check, lanes_of, of_carrier, turns_within
 
 EACH = {"cores": 1, "memory_mb": 500}
 
@@ -86,3 +86,10 @@ def test_where_no_claim_reaches_the_nodes_nothing_is_bundled(tmp_path: Path) -> 
 def test_what_says_enough_is_taken(tmp_path: Path) -> None:
     for each in ({}, {"bundle": 9}, {"bundle": 9, "at_once": 1}, {"bundle": 9, "at_once": 3, **EACH}):
         check(each, site(tmp_path))
+
+
+def test_as_many_surely_fit_as_their_time_limits_do(tmp_path: Path) -> None:
+    long = Site(state=tmp_path, batch=Batch(most_wall_seconds=3600))
+    assert turns_within(60, long) == 59  # a minute is to spare
+    assert turns_within(3600, long) == 0
+    assert turns_within("{wall}", long) == turns_within(None, long) == LARGEST == 10_000

@@ -8,10 +8,10 @@ import pytest
 
 from jim.handlers.base import BY_EVENTS, Handler
 from jim.jobs import Used
-from jim.site.file import Batch, Site, Sizing
-from jim.work.learning import FEWEST, learn, with_learned
+from jim.site.file import Batch, Limits, Site, Sizing
+from jim.work.learning import FEWEST, learn, with_learned, with_learned_bundle
 from jim.work.lookup import Resolved
-from jim.work.sizing import size
+from jim.work.sizing import Size, size
 
 # 21 local jobs: the quartiles are the 6th, 11th and 16th.
 USED = [Used(250, round(0.20 + 0.01 * n, 2), 700 + 10 * n) for n in range(21)]
@@ -115,3 +115,64 @@ def test_a_local_job_counts_as_much_as_it_has_events():
     assert learn(small + large).cpu == (1.0, 1.0, 1.0)
     assert learn(small + large).memory == (300, 300, 300)
     assert learn([*small * 20, *large]).cpu == (1.0, 9.0, 9.0)
+
+
+# Bundles
+
+TOOK = [(float(n), None) for n in range(1, 22)]  # seconds of 21 local jobs, of which the 16th decides
+
+
+def bundled(ran=TOOK, *, wanted=800, handler=None, system="slurm", most=86_400, **request):
+    site = Site(Path("/s"), batch=Batch(system=system, most_wall_seconds=most), limits=Limits(bundle_seconds=wanted))
+    handler = handler or Handler()
+    asked = {"job_type": "few", "wall_seconds": 60, **request}
+    how = size(handler, asked, site) if request.get("events") else Size(100, 0, 0, None, "as it is")
+    return with_learned_bundle(handler, Resolved(asked, how, ""), site, ran)
+
+
+def test_short_local_jobs_are_bundled_until_a_batch_job_lasts_as_long_as_it_should():
+    found = bundled()
+    assert found.request["bundle"] == 50  # 800 s ÷ 16 s
+    assert found.facts == (
+        "bundles of 50: three quarters of 21 completed local jobs of this kind took at most 16 s, and a batch job "
+        "should last 800 s (limits.bundle_seconds)"
+    )
+    assert found.size.why == f"as it is; {found.facts}"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"wanted": 0},
+        {"wanted": 31},  # two of them take longer
+        {"bundle": 7},
+        {"test": "yes"},
+        {"system": "condor_transfer"},  # whose worker nodes do not see who does what
+        {"ran": TOOK[:19]},
+    ],
+)
+def test_nothing_is_bundled_where_the_site_or_the_request_does_not_want_it_or_too_little_is_known(case):
+    found = bundled(**case)
+    assert found.request.get("bundle") == case.get("bundle")
+    assert found.facts == ""
+
+
+def test_where_a_local_job_has_events_its_time_is_that_of_its_events():
+    ran = [(50.0, 10)] * 20  # 5 s each
+    found = bundled(ran, wanted=5000, handler=Events(), events=1000, events_per_job=20)
+    assert found.request["bundle"] == 50  # 5,000 s ÷ (20 × 5 s)
+
+
+def test_what_takes_no_time_is_counted_as_a_second_and_no_bundle_is_larger_than_a_request_may_say():
+    assert bundled([(0.0, None)] * 20, wanted=300, wall_seconds=1).request["bundle"] == 300
+    assert bundled([(0.0, None)] * 20, wanted=20_000, wall_seconds=1, most=86_400).request["bundle"] == 10_000
+
+
+def test_no_more_are_bundled_than_surely_fit_into_what_the_site_allows():
+    assert bundled(most=660).request["bundle"] == 10  # (660 s - 60 s to spare) ÷ 60 s
+    found = bundled(most=179)
+    assert "bundle" not in found.request
+    assert found.size.why == (
+        "as it is; three quarters of 21 completed local jobs of this kind took at most 16 s, but by its time limit "
+        "only one is sure to fit into a batch job: no bundles"
+    )

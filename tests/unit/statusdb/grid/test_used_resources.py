@@ -53,3 +53,14 @@ def test_of_times_that_cannot_be_true_no_more_is_learned_than_the_cores_can_have
     forged = home.store.attempts(1)[0]
     home.store.set_attempt(1, 1, 1, record=with_seen(forged.record, 250.0, 2))
     assert [each.cpu_per_event for each in home.store.completed.used("events", "", 10)] == [2.0, 2.0]
+
+
+def test_how_long_completed_local_jobs_took_is_found_by_type_request_id_and_program(home: Home) -> None:
+    add(home, 1, (1.0, ""), (1.0, ""), (0, ""), executable="reco", request_id=13669)
+    add(home, 2, (1.0, ""), executable="reco", request_id=13669, test="yes")
+    add(home, 3, (1.0, ""), executable="other", request_id=13669)
+    add(home, 4, (1.0, ""), executable="reco")
+    like = {"job_type": "events", "executable": "reco", "request_id": 13669}
+    assert home.store.completed.seconds(like, 10) == [(100.0, 250), (100.0, 250)]
+    assert home.store.completed.seconds(like, 1) == [(100.0, 250)]
+    assert home.store.completed.seconds({**like, "job_type": "nothing"}, 10) == []
