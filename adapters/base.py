@@ -65,6 +65,7 @@ class Adapter(ABC):
     can_avoid: bool = False  # a submission may name hosts that it must not use
     # What else a request may ask for: gpus, constraint, licences; each with the pattern of its values.
     special: Mapping[str, str] = {}
+    whole_node: tuple[str, ...] = ()  # words of the submit command for a node alone, with all of its memory
     capacity: str = ""  # the module of adapters/capacity that reads how much room there is; empty: nobody knows
 
     # Patterns for the kinds of failure, searched in this order; capitals do not matter.

@@ -61,7 +61,7 @@ class Lsf(DeclaredAdapter):
     commands = COMMANDS
     index_variable, id_variable = "LSB_JOBINDEX", "LSB_JOBID"
     array_limit, name_length = 1000, 4000  # MAX_JOB_ARRAY_SIZE
-    can_suspend, capacity = True, "lsf"
+    can_suspend, capacity, whole_node = True, "lsf", ("-x",)
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT
     permanent, gone = messages.PERMANENT, messages.GONE
     printed = r"^Job <{id}> is submitted to .*queue"

@@ -69,8 +69,7 @@ CHANGES: dict[str, tuple[str, ...]] = {"hold": (), "release": ()}  # only operat
 class Pbs(DeclaredAdapter):
     """A batch id is `4.server`, or `4[].server` for an array, whose member 2 is `4[2].server`."""
 
-    name = "pbs"
-    capacity = "pbs"
+    name = capacity = "pbs"
     commands = COMMANDS
     index_variable, id_variable = "PBS_ARRAY_INDEX", "PBS_JOBID"
     array_limit, name_length = 10_000, 230  # the server has max_array_size
@@ -79,8 +78,9 @@ class Pbs(DeclaredAdapter):
     pinging: tuple[str, ...] = ("-B",)
     changing = CHANGES
     histories = ("qstat",)
-    # -f: no qsub stays in the background to submit later jobs. -S: not the account's login shell.
     special: Mapping[str, str] = {"gpus": COUNT, "constraint": NO_LIMIT + TERMS, "licences": NO_LIMIT + LICENCES}
+    whole_node: tuple[str, ...] = ("-l", "place=excl")
+    # -f: no qsub stays in the background to submit later jobs. -S: not the account's login shell.
     submitting: tuple[str, ...] = ("-f", "-S", "/bin/sh", "-m", "n", "-j", "oe", "-o", "/dev/null")
     reasons: Mapping[int, str] = REASONS
     printed_id = r"[1-9][0-9]*(?:\[\])?\.[\w.-]+"

@@ -75,6 +75,7 @@ class Slurm(DeclaredAdapter):
         "constraint": FEATURES,
         "licences": rf"{LICENCE}(,{LICENCE}){{0,19}}",
     }
+    whole_node = ("--exclusive", "--mem=0")
     array_limit = 1000  # MaxArraySize is 1001 by default, and counts 0
     # end_is_death stays false: the accounting may report the end of a job that still runs, on a node out of reach.
     unclear, full, transient = messages.UNCLEAR, messages.FULL, messages.TRANSIENT

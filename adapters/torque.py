@@ -33,6 +33,7 @@ class Torque(Pbs):
     reasons: Mapping[int, str] = REASONS
     # Licences are a matter of its scheduler. What a node must have are properties, which have no values.
     special: Mapping[str, str] = {"gpus": COUNT, "constraint": rf"{NAME}(,{NAME}){{0,19}}"}
+    whole_node = ()
 
     def wanted(self, asked: Resources) -> Iterator[str]:
         if asked.wall_seconds:

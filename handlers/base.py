@@ -36,7 +36,7 @@ class Attribute(NamedTuple):
     minimum: float | None = None
     maximum: float | None = None
     pattern: str = ""  # pattern that a whole text must match
-    allowed: tuple[str, ...] = ()  # the only possible values of a text, if there is a list
+    allowed: tuple[str, ...] = ()  # the only possible values of a text, if there is a list; words beside numbers
     names: str = ""  # for a text that the site's catalogue knows: "request id" or "dataset"
     also: tuple[str, ...] = ()  # further names in JDF, JDL and RSL
 
@@ -61,6 +61,8 @@ IN_WORDS = {
     r"[A-Za-z][\w.]*": "it may have letters, digits, _ and dots, and begins with a letter",
     ORIGIN: "it is the number of a grid job, such as 12, or the name of a local job, such as 12.3",
 }
+
+WHOLE_NODE = "node"  # in place of a number: each carrier has a node alone
 
 # Attributes of every request.
 COMMON = {
@@ -100,9 +102,10 @@ COMMON = {
     ),
     "at_once": Attribute(
         int,
-        "how many local jobs of a bundle run at the same time, each with its cores and memory",
+        "how many local jobs of a bundle run at the same time, each with its cores and memory; or node: all that fit",
         minimum=1,
         maximum=1000,
+        allowed=(WHOLE_NODE,),
     ),
     "batch_options": Attribute("list", "further words of the submit command, which the site must allow"),
     "environment": Attribute("table", "environment variables of the payload", default={}),

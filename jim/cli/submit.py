@@ -215,7 +215,8 @@ def _batch_jobs(checked: Mapping[str, Any], size: Size, resources: Resources, si
     carriers, most = bundle.carriers(size.pieces), min(bundle.size, size.pieces or bundle.size)
     batch_jobs = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
     how = f"{min(bundle.at_once, most):,} at once" if bundle.at_once > 1 else "one after another"
-    few = turns_within(resources.wall_seconds, site) * bundle.at_once < most
+    how = "on a node of its own, as many at once as fit" if bundle.whole_node else how
+    few = turns_within(resources.wall_seconds, site) * bundle.at_once < most and not bundle.whole_node
     rest = "; by their time limit, not all are sure to fit, and JIM sends what is left again" if few else ""
     return f"{batch_jobs} for {how_many(most, 'local job')}, {how}{rest}"
 

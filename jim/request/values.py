@@ -34,8 +34,9 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
         if declared.required:
             raise Missing(f"missing ({declared.help})", name)
         return declared.default
-    if not _is_kind(value, declared.kind):
-        raise BadRequest(f"expected {KIND_NAMES[declared.kind]}, found {shown(value)} ({declared.help})", name)
+    if not _is_kind(value, declared.kind) and value not in declared.allowed:
+        possible = " or ".join((KIND_NAMES[declared.kind], *map(shown, declared.allowed)))
+        raise BadRequest(f"expected {possible}, found {shown(value)} ({declared.help})", name)
     check_text(name, value)
     if isinstance(value, int | float):
         _check_range(name, value, declared)

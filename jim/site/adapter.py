@@ -20,6 +20,12 @@ def sees_work(site: Site) -> bool:
     return bool(_said_by_adapter(site, "shared_work", True))
 
 
+def words_for_node(site: Site) -> tuple[str, ...]:
+    """Return the words of the submit command for a whole node; empty: the batch system has none."""
+    words: tuple[str, ...] = _said_by_adapter(site, "whole_node", ())
+    return words
+
+
 def _said_by_adapter(site: Site, name: str, otherwise: object) -> Any:
     check_system(site)
     system = site.batch.system if "." in site.batch.system else f"jim.adapters.{site.batch.system}"

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jim.errors import BadRequest
+from jim.handlers.base import WHOLE_NODE
 from jim.model import Resources
-from jim.site.adapter import sees_work
+from jim.site.adapter import sees_work, words_for_node
 from jim.site.file import Site
+from jim.work.sizing import allow_options
 
 LARGEST = 10_000  # local jobs of one carrier, as requests may say
 SPARE_SECONDS = 60  # of a carrier's time limit: wrappers write exit records after the last payload
@@ -20,6 +22,7 @@ class Bundle(NamedTuple):
 
     size: int  # local jobs for each carrier
     at_once: int = 1  # of which so many run at the same time
+    whole_node: bool = False  # each carrier has a node alone, and finds out there how many that are
 
     def carriers(self, local_jobs: int) -> int:
         """Return how many carriers so many local jobs need."""
@@ -28,8 +31,10 @@ class Bundle(NamedTuple):
 
 def bundle_of(request: Mapping[str, Any]) -> Bundle | None:
     """Return how a request wants its local jobs bundled; None: each is a batch job of its own."""
-    size = request.get("bundle")
-    return Bundle(size, min(size, request.get("at_once") or 1)) if size else None
+    size, at_once = request.get("bundle"), request.get("at_once") or 1
+    if not size:
+        return None
+    return Bundle(size, whole_node=True) if at_once == WHOLE_NODE else Bundle(size, min(size, at_once))
 
 
 def per_batch_job(request: Mapping[str, Any]) -> int:
@@ -51,7 +56,7 @@ def check(request: Mapping[str, Any], site: Site) -> None:
             "bundle find out who does what: leave bundle away",
             "bundle",
         )
-    if bundle.at_once > 1:
+    if bundle.at_once > 1 or bundle.whole_node:
         _check_at_once(bundle, request, site)
 
 
@@ -59,10 +64,12 @@ def _check_at_once(bundle: Bundle, request: Mapping[str, Any], site: Site) -> No
     missing = [name for name in ("cores", "memory_mb") if not isinstance(request.get(name), int)]
     if missing:
         raise BadRequest(
-            f"{bundle.at_once:,} at once, but the request does not say what each needs: ask for "
+            f"{request['at_once']} at once, but the request does not say what each needs: ask for "
             f"{' and '.join(missing)}, too",
             "at_once",
         )
+    if bundle.whole_node:
+        _check_node(request, site)
     each = Resources(cores=request["cores"], memory_mb=request["memory_mb"], queue=request.get("queue"))
     for one, most, unit in _limits(each, site):
         if one * bundle.at_once > most:
@@ -77,6 +84,22 @@ def turns_within(wall_seconds: Any, site: Site) -> int:
     return (site.batch.most_wall_seconds - SPARE_SECONDS) // wall_seconds if isinstance(wall_seconds, int) else LARGEST
 
 
+def _check_node(request: Mapping[str, Any], site: Site) -> None:
+    words = words_for_node(site)
+    unknown = next((name for name in ("gpus", "disk_mb") if request.get(name)), "")
+    if unknown:
+        raise BadRequest(f"JIM does not know for how many local jobs a node has {unknown}: say a number", "at_once")
+    if not words:
+        raise BadRequest(
+            f"the batch system {site.batch.system} cannot be asked for a whole node: say a number", "at_once"
+        )
+    try:
+        allow_options(words, site.batch.allowed_options)
+    except BadRequest:
+        needed = f"batch.allowed_options must have {' '.join(words)}"
+        raise BadRequest(f"this site does not allow whole nodes ({needed}): say a number", "at_once") from None
+
+
 def lanes_of(bundle: Bundle, local_jobs: int, each: Resources, site: Site) -> int:
     """Return how many of so many local jobs a carrier runs at once: a retry may ask for more than the request did."""
     return max(1, min(bundle.at_once, local_jobs, *(most // one for one, most, _ in _limits(each, site))))
@@ -88,6 +111,11 @@ def _limits(each: Resources, site: Site) -> Iterator[tuple[int, int, str]]:
         yield each.cores, site.batch.most_cores, "cores"
     if each.memory_mb:
         yield each.memory_mb, site.most_memory_mb(each.queue), "MB of memory"
+
+
+def of_node(carrier: Resources, site: Site) -> Resources:
+    """Return what a carrier asks for that has a node alone: at least the cores of one local job, and all memory."""
+    return carrier._replace(memory_mb=None, batch_options=(*(carrier.batch_options or ()), *words_for_node(site)))
 
 
 def of_carrier(each: Resources, local_jobs: int, lanes: int, most_seconds: int) -> Resources:

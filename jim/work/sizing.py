@@ -163,7 +163,7 @@ def check_limits(asked: Resources, site: Site, size: Size = UNSIZED) -> None:
     for name in SPECIAL:
         if getattr(asked, name) is not None:
             _can_be_asked_for(name, getattr(asked, name), site)
-    _allowed(asked.batch_options or (), batch.allowed_options)
+    allow_options(asked.batch_options or (), batch.allowed_options)
     _one_of("queue", asked.queue, batch.queues)
     _one_of("account", asked.account, batch.accounts)
     limit, cores = asked.wall_seconds or site.usual_seconds(queue), asked.cores or 1
@@ -194,7 +194,7 @@ def _can_be_asked_for(name: str, value: object, site: Site) -> None:
         raise BadRequest(f"{shown(value)}: JIM cannot ask the batch system {system} for this; {FORMS[name]}", name)
 
 
-def _allowed(words: Sequence[str], patterns: Sequence[str]) -> None:
+def allow_options(words: Sequence[str], patterns: Sequence[str]) -> None:
     """Refuse words of the submit command that the site does not allow.
 
     A pattern may be several words, which then stand together, such as an option and its value: an option that stands

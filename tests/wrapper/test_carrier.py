@@ -16,6 +16,7 @@ from tests.wrapper.worker import HOST, MARK, Site, is_dead, processes_of, sh, un
 NOTES = 'echo $JIM_INDEX >>"$JIM_RECOVERY.notes"'  # beside the others of the submission, one file for each attempt
 # The claim, the payload's parent, which becomes what writes the record, the payload, and the notice of the start.
 MOST = 5
+MEMORY_MB = int(Path("/proc/meminfo").read_text().split()[1]) // 1024
 
 
 def jobs(
@@ -87,6 +88,29 @@ def test_lanes_run_at_the_same_time(site: Site) -> None:
     jobs(site, 3, f'{NOTES}; until [ "$(cat ../*.notes | wc -l)" -ge 3 ]; do sleep 0.05; done', lanes=3)
     assert begin(site).wait(30) == 0
     assert ended(site) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("cores", "each_cores", "each_mb", "lanes"),
+    [
+        (7, 2, 1, 3),
+        (2, 4, 1, 1),
+        (64, 1, 1, 9),  # there are no more local jobs
+        (64, 1, MEMORY_MB // 2, 2),
+        (64, 1, MEMORY_MB * 2, 1),
+    ],
+)
+def test_a_carrier_alone_on_its_node_runs_as_many_as_fit(
+    site: Site, cores: int, each_cores: int, each_mb: int, lanes: int
+) -> None:
+    """Each lane has a session of its own. All wait until as many have begun as there should be lanes."""
+    script = f"read -r _ _ _ _ _ session _ </proc/self/stat; echo $session >../session.$JIM_INDEX; {NOTES}"
+    script += f"; until [ $(cat ../session.* | wc -l) -ge {lanes} ]; do sleep 0.05; done"
+    jobs(site, 9, script, facts=(f"each_cores {each_cores}", f"each_mb {each_mb}"))
+    site.fake("nproc", f"echo {cores}")
+    assert begin(site).wait(30) == 0
+    assert ended(site) == set(range(1, 10))
+    assert len({each.read_text() for each in site.here.glob("session.*")}) == lanes
 
 
 def test_each_local_job_has_its_own_end(site: Site) -> None:

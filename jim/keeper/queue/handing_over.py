@@ -18,7 +18,7 @@ from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.realm import opener_of
 from jim.site.settings import Payload
-from jim.work.bundles import bundle_of, lanes_of, of_carrier
+from jim.work.bundles import bundle_of, lanes_of, of_carrier, of_node
 from jim.work.commands import command, payload_settings
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
@@ -157,6 +157,9 @@ def _carried(
     lanes = lanes_of(bundle, share, each, keeper.site) if bundle else 1
     whole = of_carrier(each, share, lanes, keeper.site.batch.most_wall_seconds)
     facts = [("carriers", str(submission.carriers)), ("lanes", str(lanes))]
+    if bundle and bundle.whole_node:
+        whole = of_node(whole, keeper.site)
+        facts += [("each_cores", str(each.cores)), ("each_mb", str(each.memory_mb))]
     if each.wall_seconds:
         warn = each.warn_seconds if each.warn_seconds and each.warn_seconds < each.wall_seconds else 0
         facts += [("wall", str(each.wall_seconds)), ("warn", str(warn)), ("carrier_wall", str(whole.wall_seconds))]

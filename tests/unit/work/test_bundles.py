@@ -10,7 +10,7 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import Resources
 from jim.site.file import Batch, Site
-from jim.work.bundles import LARGEST, Bundle, bundle_of, check, lanes_of, of_carrier, turns_within
+from jim.work.bundles import LARGEST, Bundle, bundle_of, check, lanes_of, of_carrier, of_node, turns_within
 
 EACH = {"cores": 1, "memory_mb": 500}
 
@@ -67,6 +67,14 @@ def test_a_carrier_asks_for_no_more_time_than_the_site_allows_and_no_less_than_o
         ({"bundle": 9, "at_once": 9, **EACH}, "at_once", "9 at once need 9 cores, and this site allows a batch job 8"),
         ({"bundle": 9, "at_once": 5, **EACH}, "at_once", "5 at once need 2,500 MB of memory, and .* job 2,000"),
         ({"bundle": 9, "at_once": 2, **EACH, "licences": "root:2"}, "at_once", "licences cannot be asked for"),
+        ({"at_once": "node", **EACH}, "at_once", "ask for bundle, too"),
+        ({"bundle": 9, "at_once": "node", "cores": 1}, "at_once", "node at once, .* ask for memory_mb, too"),
+        ({"bundle": 9, "at_once": "node", **EACH, "gpus": 1}, "at_once", "for how many local jobs a node has gpus"),
+        (
+            {"bundle": 9, "at_once": "node", **EACH},
+            "at_once",
+            r"does not allow whole nodes \(batch.allowed_options must have --exclusive --mem=0\): say a number",
+        ),
     ],
 )
 def test_a_bundle_that_does_not_say_enough_is_refused(
@@ -75,6 +83,28 @@ def test_a_bundle_that_does_not_say_enough_is_refused(
     with pytest.raises(BadRequest, match=words) as refused:
         check(request_, site(tmp_path))
     assert refused.value.about == about
+
+
+def test_a_site_allows_whole_nodes_by_the_words_of_its_submit_command(tmp_path: Path) -> None:
+    request = {"bundle": 90, "at_once": "node", **EACH}
+    for system, options in (
+        ("slurm", ("--exclusive", "--mem=0")),
+        ("lsf", ("-x",)),
+        ("pbs", ("-l place=excl",)),
+    ):
+        check(request, Site(state=tmp_path, batch=Batch(system=system, allowed_options=options)))
+    for system in ("sge", "torque", "condor", "local"):
+        with pytest.raises(BadRequest, match=f"{system} cannot be asked for a whole node"):
+            check(request, Site(state=tmp_path, batch=Batch(system=system, allowed_options=("--exclusive",))))
+
+
+def test_a_carrier_alone_on_its_node_asks_for_all_of_its_memory(tmp_path: Path) -> None:
+    bundle = bundle_of({"bundle": 90, "at_once": "node"})
+    assert bundle == Bundle(90, 1, whole_node=True)
+    each = Resources(cores=2, memory_mb=500, wall_seconds=60, batch_options=("--qos=x",))
+    found = of_node(of_carrier(each, 90, lanes_of(bundle, 90, each, site(tmp_path)), 86_400), site(tmp_path))
+    assert (found.cores, found.memory_mb, found.wall_seconds) == (2, None, 90 * 60 + 60)
+    assert found.batch_options == ("--qos=x", "--exclusive", "--mem=0")
 
 
 def test_where_no_claim_reaches_the_nodes_nothing_is_bundled(tmp_path: Path) -> None:
