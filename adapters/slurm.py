@@ -47,7 +47,7 @@ LISTING = ("--me", "--states=all", "--array", "--Format=JobArrayID:|,State:|,exi
 HEADER = re.compile(r"^JOBID\|(?:[^|\n]*\|){4}\.\n", re.MULTILINE)
 FIELDS = (
     r"(?P<id>[0-9]+)(?:_(?P<index>[0-9]+))?\|(?P<word>[A-Z_]+)[^|\n]*\|"
-    r"(?P<exit>[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
+    r"(?P<exit>-?[0-9]+(:[0-9]+)?)\|(?P<reason>[^|\n]*)\|"
 )
 # A name may hold anything, even a newline, so the name comes last, and each line ends with a mark. If a name contains
 # what looks like another job, the line has lost its end. An id such as 500+0 is part of a heterogeneous job, which JIM
@@ -109,16 +109,17 @@ class Slurm(DeclaredAdapter):
     def parse_query(self, answer: Answer) -> Listing:
         text = self.output(answer)
         line = HEADER.search(text)
-        seen = {}
-        while line and line.end() < len(text):
-            line = LISTED.match(text, line.end())  # begins where the last match ended: nothing is skipped
-            if line and JOB.search(line["name"]):
-                line = None
-            elif line and not line["part"]:
-                key, job = observation(line)
-                seen[key] = job
         if not line:
             raise Unclear(answer.facts())
+        seen, end = {}, line.end()
+        while end < len(text):
+            line = LISTED.match(text, end)  # begins where the last match ended: nothing is skipped
+            if not line or JOB.search(line["name"]):
+                raise Unclear(answer._replace(out=text[end:].partition("\n")[0], err="").facts())
+            end = line.end()
+            if not line["part"]:
+                key, job = observation(line)
+                seen[key] = job
         return seen
 
     def names(self, ids: Ids) -> list[str]:
@@ -154,7 +155,7 @@ def observation(line: re.Match[str]) -> tuple[tuple[str, int], Observation]:
 
 
 def _code_and_signal(text: str) -> tuple[int | None, int | None]:
-    """Read `code:signal`, or squeue's value of wait(). Signals 53 and 125 are Slurm's own words."""
+    """Read `code:signal`, or squeue's value of wait(). Signals 53, 125 and 127 (of -1) are Slurm's own words."""
     first, _, second = text.partition(":")
     code, signal = (int(first), int(second)) if second else (int(first) >> 8, int(first) & 127)
     return (code, None) if not signal else (None, signal if signal < 32 else None)

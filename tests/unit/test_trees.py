@@ -99,3 +99,14 @@ def test_a_place_that_cannot_be_written_to_is_told() -> None:
     )
     assert done.returncode == 3
     assert done.stderr.endswith("make: cannot write into /proc/self/libexec\n")
+
+
+def test_a_package_goes_also_where_its_script_is_missing(tmp_path):
+    """As dpkg or rpm leave it after they were killed, or a hand has: that ends no removal."""
+    packaging = SCRIPT.parent
+    of_rpm = (packaging / "rpm/jim.spec").read_text().partition("%preun\n")[2].partition("\n%files")[0]
+    of_debian = (packaging / "debian/jim.prerm").read_text()
+    for script, word in ((of_rpm.replace("%{trees}", str(tmp_path)), "0"), (of_debian, "remove")):
+        script = script.replace("/usr/lib/jim", str(tmp_path)).replace("/usr/bin/systemctl", ":")
+        done = subprocess.run(["sh", "-c", script, "sh", word], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

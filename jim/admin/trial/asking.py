@@ -73,8 +73,9 @@ def listing(site: Site) -> Finding:
     answer = run(adapter.query_command(), limit=site.batch.command_seconds)
     try:
         listed = adapter.parse_query(answer)
-    except BatchError:
-        return Finding("listing", FAILED, _unread(answer, "this is not a listing"), _todo(site, "query", answer))
+    except BatchError as error:
+        odd = _unread(answer, "this is not a listing", str(error))
+        return Finding("listing", FAILED, odd, _todo(site, "query", answer))
     jobs = f"{len(listed):,} batch job{'s' * (len(listed) != 1)}"
     return Finding("listing", OK, f"{jobs} of this account, after {answer.seconds:.2f} s")
 
@@ -88,7 +89,7 @@ def history(site: Site) -> Finding:
     except BatchError:
         if _has_no_file(answer):
             return Finding(HISTORY, WARNING, answer.facts(), NONE_YET)
-        said = _unread(answer, "this says nothing about jobs, not even that there are none")
+        said = _unread(answer, "this says nothing about jobs, not even that there are none", answer.facts())
         todo = _todo(site, "history", answer, "the source of the history: its server, its file, and who may read it")
         return Finding(HISTORY, FAILED, said, f"{todo}; until then local jobs wait that die without an exit record")
     return Finding(HISTORY, OK, f"the history answers after {answer.seconds:.2f} s")
@@ -100,9 +101,9 @@ def _has_no_file(answer: Answer) -> bool:
     return bool(lines) and all(NO_FILE.fullmatch(each) for each in lines)
 
 
-def _unread(answer: Answer, why: str) -> str:
+def _unread(answer: Answer, why: str, words: str) -> str:
     """Return what is wrong with an unreadable answer; `why` is added only if the exit code is good."""
-    return f"{answer.facts()}; {why}" if answer.code == 0 else answer.facts()
+    return f"{words}; {why}" if answer.code == 0 else words
 
 
 def _todo(site: Site, verb: str, answer: Answer, asked: str = "the batch system's server") -> str:

@@ -151,8 +151,8 @@ def test_a_job_left_to_itself(gate):
     contact = contact.strip()
     assert gate.run("globus-job-status", contact)[1].strip() in ("UNSUBMITTED", "PENDING", "ACTIVE")
     until(lambda: gate.run("globus-job-status", contact)[1].strip() == "DONE", "it is done")
-    assert gate.run("globus-job-get-output", contact) == (0, "later\n", "")
-    assert gate.run("globus-job-clean", "-f", contact)[0] == 0
+    assert gate.run("globus-job-get-output", "-r", SAMGRID, contact) == (0, "later\n", "")
+    assert gate.run("globus-job-clean", "-f", "-r", SAMGRID, contact)[0] == 0
 
 
 def test_two_phase_commit(gate):

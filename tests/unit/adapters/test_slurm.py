@@ -143,6 +143,14 @@ def test_what_failed_with_exit_0_was_not_ended_by_its_payload():
     )
 
 
+def test_a_job_that_slurm_has_no_exit_code_of_is_read():
+    """As squeue lists an `srun` that was ended before its node has answered."""
+    assert one("1_1|CANCELLED|-1|Priority|m|.\n").state is State.KILLED
+    assert one("1_1|FAILED|-1|JobLaunchFailure|m|.\n") == Observation(
+        State.FAILED, "m", reason="JobLaunchFailure", word="FAILED"
+    )
+
+
 def test_a_job_that_is_no_array_has_index_1():
     assert ADAPTED.parse_query(answer(f"{HEADER}7|RUNNING|0|None|m|.\n")) == {
         ("7", 1): Observation(State.RUNNING, "m", word="RUNNING")
@@ -176,6 +184,12 @@ def test_a_heterogeneous_job_is_somebody_else_s():
 def test_an_odd_listing_is_unclear(text):
     with pytest.raises(Unclear):
         ADAPTED.parse_query(answer(text))
+
+
+def test_the_line_of_a_listing_that_is_odd_is_named():
+    good = "".join(f"{n}_1|RUNNING|0|None|m|.\n" for n in range(1, 9))
+    with pytest.raises(Unclear, match=r"^9_1\|RUNNING\|odd\|None\|m\|\. \(exit 0 after 0\.1 s: words\)$"):
+        ADAPTED.parse_query(answer(f"{HEADER}{good}9_1|RUNNING|odd|None|m|.\n{good}"))
 
 
 def test_an_end_of_which_history_says_nothing_is_not_told():
