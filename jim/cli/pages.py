@@ -45,7 +45,6 @@ and then open the same address. Ctrl-C ends the pages; grid jobs go on.
 """
 
 MADE = """\
-{secret}
 
 is token {name} with the role {role}, good until {until}. It is shown only this once. A program sends it in the header
 `Authorization: Bearer TOKEN`; a browser opens the address of the pages with ?token=TOKEN.
@@ -215,7 +214,9 @@ def _token(arguments: argparse.Namespace) -> int:
     else:
         site_file.make_state(site)
         token, secret = tokens.made(arguments.role, arguments.days)
-        say(MADE.format(secret=secret, name=token.name, role=token.role, until=_until(token.until)))
+        say(secret)
+        sys.stdout.flush()
+        say(MADE.format(name=token.name, role=token.role, until=_until(token.until)), stream=sys.stderr)
         acted(site, "pages token", f"{token.name}, role {token.role}, until {shown_time(token.until)}")
     return 0
 

@@ -12,7 +12,7 @@ from jim.cli import outputs
 from jim.cli.arguments import whole_number
 from jim.cli.table import table
 from jim.cli.text import facts, local_time, plain, say, say_json, say_json_in_parts
-from jim.jobs import Attempt, GridJob, Journal, LocalJob
+from jim.jobs import Attempt, GridJob, Journal, LocalJob, Submission
 from jim.model import State
 from jim.reading.documents.json_documents import (
     SHOWN,
@@ -190,8 +190,15 @@ def _show_submissions(view: View, job: GridJob) -> None:
     if not found:
         return
     say()
-    rows = ((s.k, s.size, s.state, s.batch_id, s.mark, ago(view.age(s.updated)), s.reason) for s in found[-SHOWN:])
+    rows = (
+        (s.k, _local_jobs(s), s.state, s.batch_id, s.mark, ago(view.age(s.updated)), s.reason) for s in found[-SHOWN:]
+    )
     table(("submission", "local jobs", "state", "batch job", "mark", "changed", "reason"), rows)
+
+
+def _local_jobs(submission: Submission) -> str:
+    carriers = f", in {how_many(submission.carriers, 'carrier')}" if submission.carriers else ""
+    return f"{submission.size:,}{carriers}"
 
 
 # A local job

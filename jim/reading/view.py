@@ -100,10 +100,21 @@ class View:
 
     def herd(self, text: str) -> int:
         """Return the herd of `G`, or of the id of any of its local jobs."""
-        number, slices = inbox.slices_of(text)
+        number, slices = self.named(inbox.slices_of, text)
         for _, last in slices:
             self.store.local_job(self.grid_job(number).id, last)
         return number
+
+    def named(self, read: Callable[[str], Found], text: str) -> Found:
+        """Read an id; the name of a task is none, and belongs to other verbs."""
+        try:
+            return read(self.absolute(text))
+        except UnknownJob as error:
+            name = text.partition("/")[0]
+            if not any(task.name == name for task in self.store.tasks.all()):
+                raise
+            told = f"`jim task explain {name}` says what it waits for, `jim task --help` lists what else there is"
+            raise UnknownJob(f"{name} is a task, not a grid job: {told}") from error
 
     def grid_job(self, number: int) -> GridJob:
         """Return a grid job; one that the keeper has not taken yet comes from the inbox."""
@@ -126,7 +137,7 @@ class View:
 
     def target(self, text: str) -> tuple[GridJob, LocalJob | None]:
         """Return the grid job, and the local job if any, that `G` or `G.n` names."""
-        number, n = inbox.target_of(self.absolute(text))
+        number, n = self.named(inbox.target_of, text)
         job = self.grid_job(number)
         return job, None if n is None else self.store.local_job(number, n)
 
@@ -150,7 +161,7 @@ class View:
 
     def members(self, text: str) -> tuple[GridJob, list[LocalJob]]:
         """Return the local jobs that `G.n`, or slices such as `G.1-4,7`, name; none for `G`."""
-        number, slices = inbox.slices_of(self.absolute(text))
+        number, slices = self.named(inbox.slices_of, text)
         job = self.grid_job(number)
         if slices:
             inbox.require_local_job(number, slices[-1][1], job.size)

@@ -77,6 +77,15 @@ def test_paths_exist(page: str) -> None:
             assert known, f"{page}: {path} is not there"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_pasted_with_further_lines_asks_nothing(page: str) -> None:
+    """A question would take the next of these lines for its answer, or end a script."""
+    installs = re.findall(
+        r"^ *(?:sudo )?apt(?:-get)? install (?!-y ).*(?:\\\n.*)*\n *(?!sudo )[a-z]+ ", text_of(page), re.M
+    )
+    assert installs == []
+
+
 def test_the_pictures_are_well_formed_and_say_what_they_show() -> None:
     for picture in (HOME / "docs/images").glob("*.svg"):
         root = ElementTree.fromstring(picture.read_text())

@@ -1,4 +1,4 @@
-"""Reads the claims of running local jobs: a living wrapper touches its claim regularly."""
+"""Reads the claims of running local jobs, which a living wrapper touches regularly; names batch jobs and carriers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from jim.jobs import Attempt, LocalJob
-from jim.model import State
+from jim.jobs import Attempt, GridJob, LocalJob
+from jim.model import State, SubmissionState
 from jim.reading.before_submission import Wait, many
 from jim.reading.quantities import how_many, span
 from jim.reading.view import View
 from jim.workdir.submission import submission_directory
+
+ROOM = " has room: a carrier is a batch job that runs several local jobs"
 
 
 def running(view: View, local: LocalJob) -> Attempt | None:
@@ -71,4 +73,12 @@ def batch_job(view: View, local: LocalJob) -> str:
     mine = running(view, local)
     if mine and mine.carrier:
         return f", carrier {mine.carrier} of {name}"
-    return f", for any of the {how_many(submission.carriers, 'carrier')} of {name}"
+    turn = " in" if local.state is State.SUBMITTED else ", for"
+    return f"{turn} any of the {how_many(submission.carriers, 'carrier')} of {name}"
+
+
+def or_turn(view: View, job: GridJob, count: int) -> str:
+    """Say that local jobs may also wait for one another: in carriers, of which some may run."""
+    carriers = sum(each.carriers for each in view.store.submissions(SubmissionState.CONFIRMED, grid=job.id))
+    turn = "its turn" if count == 1 else "their turn"
+    return f", or for {turn} in {'one of ' * (carriers > 1)}{how_many(carriers, 'carrier')}" if carriers else ""

@@ -59,7 +59,7 @@ class Effect(NamedTuple):
 
 def effect(view: View, verb: str, target: str, more: Mapping[str, Any] = NOTHING) -> Effect:
     """Return what a wish would do now; refuse a target that the verb does not take."""
-    number, slices = slices_of(target)
+    number, slices = view.named(slices_of, target)
     job = view.grid_job(number)
     _require_target(job, verb, target, slices)
     refuse_on_wave(view, job, {**more, "verb": verb, "target": target}, slices)

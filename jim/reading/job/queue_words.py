@@ -22,7 +22,9 @@ def words(view: View, job: GridJob, state: State) -> str:
 def words_for(view: View, job: GridJob, local: LocalJob) -> str:
     """Return what it says of a local job; where it says different things, of all that were submitted together."""
     own = [each for each in _of(view, job) if each.k == local.submission and each.state == local.state.value]
-    return own[0].words if len(own) == 1 else f"of its submission: {_sentence(view, own)}" if own else ""
+    if len(own) == 1:
+        return f"{own[0].words}, for {span(view.age(own[0].since))}"
+    return f"of its submission: {_sentence(view, own)}" if own else ""
 
 
 def records(view: View, job: GridJob) -> list[dict[str, Any]]:

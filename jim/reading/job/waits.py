@@ -124,8 +124,7 @@ def _wish(view: View, job: GridJob) -> Iterator[Wait]:
     yield from untaken_wishes.wishes(view, job)
     counts = view.store.counts(job.id)
     there = counted((s.value, n) for s, n in counts.items() if s in QUEUED or s is State.SUBMITTING)
-    unsaid = view.published.unsaid.get(str(job.id))
-    if unsaid:
+    if unsaid := view.published.unsaid.get(str(job.id)):
         yield Wait(
             f"JIM could not pass all of the request on to the batch system: {unsaid}",
             "JIM tries again, at least once a minute",
@@ -251,8 +250,10 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
         count = counts.get(state, 0) - (in_vain if state is State.SUBMITTED else 0)
         if count > 0:
             why = queue_words.words(view, job, state)
-            what = f"{many(count, *words)}{f': {why}' if why else ''}"
-            yield Wait(what, f"each {_after(view, state)}", _witness(state), view.seen() or job.updated)
+            turn = claims.or_turn(view, job, count) if state is State.SUBMITTED else ""
+            what = f"{many(count, *words)}{turn}{f': {why}' if why else ''}"
+            then = _after(view, state, "a carrier" if turn else "")
+            yield Wait(what, f"each {then}", _witness(state), view.seen() or job.updated)
 
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
@@ -265,10 +266,11 @@ def _witness(state: State) -> str:
     return {State.COMPLETING: "exit record", State.RUNNING: "claim"}.get(state, "queue")
 
 
-def _after(view: View, state: State) -> str:
+def _after(view: View, state: State, carrier: str = "") -> str:
+    """Say when a local job goes on; one that is not a batch job of its own starts when a carrier has room."""
     asked = f"JIM queries the batch system every {view.site.batch.query_seconds:g} s"
     return {
-        State.SUBMITTED: f"starts when the batch system allows it; {asked}",
+        State.SUBMITTED: f"starts when {carrier + claims.ROOM if carrier else 'the batch system allows it'}; {asked}",
         State.HELD: f"starts when it is released; {asked}",
         State.RUNNING: f"ends with its exit record; {asked}",
         State.SUSPENDED: f"continues when it is resumed; {asked}",
@@ -280,12 +282,12 @@ def _after(view: View, state: State) -> str:
 
 
 def _in_batch(view: View, job: GridJob, local: LocalJob) -> Wait:
-    words = local.reason or queue_words.words_for(view, job, local)
-    why = f" ({words})" if words else ""
-    vain = local.kind is Kind.NEVER_STARTS
+    why = f" ({words})" if (words := local.reason or queue_words.words_for(view, job, local)) else ""
+    vain, where = local.kind is Kind.NEVER_STARTS, claims.batch_job(view, local)
+    turn = local.state is State.SUBMITTED and where.startswith(" in ")
     return Wait(
-        f"{QUEUED[local.state][1]}{claims.batch_job(view, local)}{_claim(view, local)}{why}",
-        _in_vain(view, f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state)}",
+        f"{'waits for its turn' if turn else QUEUED[local.state][1]}{where}{_claim(view, local)}{why}",
+        _in_vain(view, f"{local.grid}.{local.n}") if vain else f"it {_after(view, local.state, 'one' * turn)}",
         local.witness,
         max(view.seen(), local.updated),
     )

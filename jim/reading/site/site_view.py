@@ -73,8 +73,9 @@ def in_trouble(view: View, since: str, aside: Mapping[str, str] = NOTHING) -> li
 class WhatWaits(NamedTuple):
     """One reason for waiting, with the grid jobs that have the same reason except for numbers."""
 
-    wait: Wait
+    wait: Wait  # of the first of them
     grid_jobs: Sequence[int]
+    differs: bool = False  # others have other numbers
 
 
 def what_waits(view: View) -> list[WhatWaits]:
@@ -86,7 +87,10 @@ def what_waits(view: View) -> list[WhatWaits]:
     for job in jobs[:EXPLAINED]:
         for wait in under_way(view, job):
             by_words.setdefault((NUMBER.sub("", wait.what), wait.witness), []).append((wait, job.id))
-    groups = [WhatWaits(waits[0][0], [number for _, number in waits]) for waits in by_words.values()]
+    groups = [
+        WhatWaits(waits[0][0], [number for _, number in waits], len({wait.what for wait, _ in waits}) > 1)
+        for waits in by_words.values()
+    ]
     return sorted(groups, key=lambda group: -len(group.grid_jobs))
 
 

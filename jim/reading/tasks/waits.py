@@ -9,6 +9,7 @@ from typing import Any
 from jim.model import Step
 from jim.reading.avoided import hosts
 from jim.reading.before_submission import Wait, without_room
+from jim.reading.job.as_known import as_known
 from jim.reading.quantities import how_many, span
 from jim.reading.tasks.facts import to_come, trouble, what_of
 from jim.reading.tasks.hindrances import broken, upstream_idle, waiting_items
@@ -81,6 +82,14 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield Wait(words + why, next_step(task), STORED, task.updated)
     if task.state in (TaskState.TESTING, TaskState.RUNNING):
         yield from without_room(view)
+    yield from as_known(view, heart, _under_way(view, task))
+    yield from undone(view, task)
+    yield from as_known(view, heart, _waves(view, task))
+    yield from _outputs(view, task)
+
+
+def _under_way(view: View, task: Task) -> Iterator[Wait]:
+    """Return what only a keeper sees and moves."""
     if is_tried(task):
         yield from _test(view, task)
     if task.state is TaskState.RUNNING:
@@ -88,9 +97,6 @@ def waits(view: View, task: Task) -> Iterator[Wait]:
         yield from _items(view, task)
         yield from _pieces(view, task)
         yield from hosts(view)
-    yield from undone(view, task)
-    yield from _waves(view, task)
-    yield from _outputs(view, task)
 
 
 def _outputs(view: View, task: Task) -> Iterator[Wait]:

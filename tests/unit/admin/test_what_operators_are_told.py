@@ -73,7 +73,7 @@ def test_what_jim_needs_is_told():
     assert {name.partition(".")[0] for name in check.LIBRARIES} == names
     assert set(re.search(r"pip install (\w.*)", INSTALLING)[1].split()) == names
     assert (
-        f"apt-get install make {' '.join(f'python3-{name}' for name in ('lxml', 'psutil', 'tenacity', 'rich'))}"
+        f"apt-get install -y make {' '.join(f'python3-{name}' for name in ('lxml', 'psutil', 'tenacity', 'rich'))}"
         in INSTALLING
     )
 

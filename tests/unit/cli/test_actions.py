@@ -122,7 +122,7 @@ def test_each_verb_of_an_administrator_leaves_a_line(home, tmp_path, monkeypatch
     home.out("site", "ban", "dzero", "--reason", "floods")
     home.out("site", "unban", "dzero", "cdf")
     home.out("site", "backup", str(tmp_path / "saved.tar"))
-    token = home.out("pages", "token", "--role", "see").split()
+    _, token, _ = home.run("pages", "token", "--role", "see")
     home.out("pages", "token", "--revoke", home.out("pages", "token", "--list").split()[3])
     assert token
     found = [(each["verb"], each["of"]) for each in home.json("actions", "--since", "2000-01-01")]

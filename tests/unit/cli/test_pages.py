@@ -48,7 +48,7 @@ def test_a_state_directory_that_cannot_be_used_is_not_taken_for_a_port(home, mon
 def test_a_token_may_be_the_first_thing_that_somebody_makes(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("JIM_STATE", str(tmp_path / "new"))
     assert cli.main(["pages", "token"]) == 0
-    assert "with the role see, good until " in capsys.readouterr().out
+    assert "with the role see, good until " in capsys.readouterr().err
     assert cli.main(["pages", "token", "--list"]) == 0
     assert capsys.readouterr().out.count("\n") == 2
 

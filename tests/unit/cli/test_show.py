@@ -340,4 +340,14 @@ def test_an_attempt_in_a_carrier_names_it(home):
     assert home.out("xml", "1").count("carrier=") == 1
     assert "* in the queue" not in home.out("explain", "1.0")
     assert ", carrier 2 of batch job 77" in home.out("explain", "1.0")
-    assert ", for any of the 2 carriers of batch job 77" in home.out("explain", "1.1")
+    waits = home.out("explain", "1.1")
+    assert "* waits for its turn in any of the 2 carriers of batch job 77\n" in waits
+    assert "next:     it starts when one has room: a carrier is a batch job that runs several local jobs;" in waits
+
+
+def test_local_jobs_that_wait_for_a_carrier_do_not_all_wait_in_the_queue(home):
+    carried(home)
+    told = home.out("explain", "1")
+    assert "* 1 local job waits in the batch system's queue, or for its turn in one of 2 carriers\n" in told
+    assert "each starts when a carrier has room: a carrier is a batch job that runs several local jobs;" in told
+    assert "1           4, in 2 carriers  confirmed  77" in home.out("show", "1")

@@ -60,7 +60,9 @@ def test_a_token_of_an_odd_role_or_length_is_refused(told: Ground, role: str, da
 
 def test_the_command_line_makes_lists_and_revokes(told: Ground, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["pages", "token", "--role", "look", "--days", "3"]) == 0
-    secret, rest = capsys.readouterr().out.split("\n", 1)
+    told_at = capsys.readouterr()
+    secret, rest = told_at.out.removesuffix("\n"), told_at.err
+    assert "\n" not in secret, "`TOKEN=$(jim pages token)` has the token, and only that"
     tokens = Tokens(told.site.state)
     token = tokens.of(secret)
     assert token is not None

@@ -8,6 +8,7 @@ import pytest
 
 from jim.keeper.serial import CHOICE
 from jim.reading.view import View, look
+from jim.tasks.file import reading as task_file
 from tests.support.cli_home import explained
 
 # logs
@@ -102,3 +103,24 @@ def test_trouble_is_read_without_the_records_of_all_open_grid_jobs(world):
         world.site.summary.write_text(f'{head[:-1]}, "jobs": {records}}}')
         published = View(world.site, world.store).published
         assert (published.trouble.words, published.trouble.failures, published.unsaid) == (words, 3, {"7": "no"})
+
+
+# Ids
+
+
+@pytest.mark.parametrize("verb", ["explain", "show", "watch", "logs", "cancel"])
+def test_the_name_of_a_task_leads_to_its_own_verbs(home, verb):
+    file = home.site.state / "mc-1.toml"
+    file.write_text(
+        '[[task]]\nname = "mc-1"\nrequest = { job_type = "executable", executable = "/bin/true" }\n'
+        'source = [ { directory = "/tmp", closed_by = "END.*" } ]\n'
+    )
+    (spec,) = task_file.read(file, home.site)
+    home.store.tasks.add("mc-1", "nonce", "mc", spec, "digest", {}, "")
+    for name in ("mc-1", "mc-1/3"):
+        code, _, told = home.run(verb, name)
+        assert (code, "mc-1 is a task, not a grid job: `jim task explain mc-1` says what it waits for" in told) == (
+            4,
+            True,
+        ), told
+    assert "'mc-2' is not an id: a grid job has a number such as 12" in home.run(verb, "mc-2")[2]

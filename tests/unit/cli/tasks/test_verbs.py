@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -377,6 +378,30 @@ def test_what_waits_is_explained(ground, jim, tmp_path):
         "2 items wait for a full piece of FileBased, the oldest for 0 s",
         "1 piece is ready; throttle: at_once = 0",
     ]
+
+
+def test_what_a_dead_keeper_knew_of_a_task_is_told_as_of_its_last_heartbeat_and_without_advice(ground, jim, tmp_path):
+    text = f"""
+        [[task]]
+        name = "f"
+        {SH}
+        source = [ {{ list = "{a_list(tmp_path, *map(str, range(12)), closed=False)}" }} ]
+        release = {{ at_once = 0 }}
+        """
+    jim("create", ground.write(text))
+    jim("start", "f", "--untested")
+    ground.go(5)
+    beat = ground.site.state / "heartbeat"
+    beat.write_text(f"{ground.clock.boot_id()} {int(ground.clock.boot()) - 60}\n")
+    os.utime(beat, (1_700_000_000, 1_700_000_000))  # 2023-11-14 22:13:20 UTC
+    keeper, *told = json.loads(jim("explain", "f", "--json")[1])
+    assert keeper["what"] == "no keeper is running: the last heartbeat was 1 min ago"
+    assert [each["what"] for each in told] == [
+        f"as of 2023-11-14T22:13:20.000Z: list {tmp_path}/names.txt is open: more may come",
+        "as of 2023-11-14T22:13:20.000Z: 2 items wait for a full piece of FileBased, the oldest for 0 s",
+        "as of 2023-11-14T22:13:20.000Z: 1 piece is ready; throttle: at_once = 0",
+    ]
+    assert {each["next"] for each in told} == {"what has happened since then is known once a keeper is at work"}
 
 
 def test_programs_get_everything(ground, jim):

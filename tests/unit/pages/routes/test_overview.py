@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jim.model import State, Witness
 from tests.unit.pages.browser import Person
 from tests.unit.pages.grounds import Ground, ended
@@ -23,6 +25,16 @@ def test_what_waits_is_told_with_its_grid_jobs_and_the_next_step(ground: Ground,
     ground.add(2, 4, 60)
     (wait,) = person.json("/index.json")["waits"]
     assert (sorted(wait["grid_jobs"]), bool(wait["what"]), bool(wait["next"])) == ([1, 2], True, True)
+    first, other = wait["grid_jobs"]
+    assert re.search(f"Grid job {first} *; with other numbers also {other}", person.page("/").text)
+
+
+def test_grid_jobs_that_wait_for_the_same_to_the_last_number_are_named_side_by_side(
+    ground: Ground, person: Person
+) -> None:
+    for number in (1, 2):
+        ground.add(number, 4, 60)
+    assert re.search("Grid jobs (1 *, 2|2 *, 1)", person.page("/").text)
 
 
 def test_an_empty_site_has_nothing_in_trouble(person: Person) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from lxml import etree
@@ -72,7 +73,7 @@ def test_a_local_job_has_the_words_of_its_submission(world):
         return next(each.what for each in found if "queue" in each.what)
 
     say(world, "Priority", "Priority", "Priority")
-    assert own() == "waits in the batch system's queue, batch job 1 (Priority)"
+    assert re.fullmatch(r"waits in the batch system's queue, batch job 1 \(Priority, for [\d.]+ s\)", own())
     say(world, "Priority", "Resources", "Priority")
     assert own().startswith("waits in the batch system's queue, batch job 1 (of its submission: 2 × Priority (for ")
 
