@@ -457,7 +457,9 @@ def test_a_payload_whose_parent_was_killed_gets_no_time_to_end_well(place: Site)
 
 def test_a_payload_whose_parent_was_killed_is_ended_before_a_long_look_at_all_processes(place: Site) -> None:
     """On a full node such a look takes half a second, in which a payload may come to its end."""
-    place.fake("grep", f': >{place.root}/looks; sleep 0.5; exec $real "$@"')
+    for awk in filter(shutil.which, ("awk", "mawk")):
+        look = f": >{place.root}/looks; sleep 0.5"
+        place.fake(awk, f'case "$*" in *since=*) {look} ;; esac; exec $real "$@"')
     wait = f": >up; until [ -e {place.root}/looks ]; do sleep 0.02; done; : >../well"
     place.jobs(*sh(f"echo $PPID >parent; {wait}"), facts=("touch 1",))
     process = place.start()
@@ -467,6 +469,46 @@ def test_a_payload_whose_parent_was_killed_is_ended_before_a_long_look_at_all_pr
     assert process.wait(20) == 1
     assert (place.root / "looks").exists()
     assert not (place.here / "well").exists()
+
+
+LOOK = """
+cd "$1" && wrapper=$2 forks=$3
+set -- lane 1
+. "$wrapper" && . "$wrapper-watch"
+know_self
+me=$self led=$session born=$birth led_session='' quick=awk
+setsid sh -c 'echo $$ >begun; exec sleep 60' &
+(setsid sh -c 'sh -c "echo \\$\\$ >left; exec sleep 60" & exit 0' &)
+sh -c 'echo $$ >own; exec sleep 60' &
+: >go
+until [ -s begun ] && [ -s left ] && [ -s own ] && [ -s strange ]; do :; done
+case $forks in
+    few) forks=$(awk "$count_forks BEGIN { tell_forks() }") forks=${forks#* forks } ;;
+    many) forks="-999999999 0" ;;
+    *) forks='' ;;
+esac
+find_young
+printf '%s\n' "$young" | cut -d' ' -f1 >young
+"""
+
+
+@pytest.mark.parametrize("forks", ["few", "many", "unknown"])
+def test_processes_in_new_sessions_are_looked_at_and_those_in_sessions_of_before_are_not(
+    tmp_path: Path, forks: str
+) -> None:
+    """Whether the node has begun few processes since, or so many that their numbers may have begun anew."""
+    old = "until [ -e go ]; do sleep 0.05; done; sh -c 'echo $$ >strange; exec sleep 60' & wait"
+    stranger = subprocess.Popen(["sh", "-c", old], cwd=tmp_path, start_new_session=True)
+    time.sleep(0.02)  # births are told in hundredths of a second
+    wrapper = str(Path(__file__).parents[2] / "shell/local-job")
+    subprocess.run(["sh", "-c", LOOK, "sh", str(tmp_path), wrapper, forks], check=True, timeout=60)
+    at = {name: int((tmp_path / name).read_text()) for name in ("begun", "left", "own", "strange")}
+    for each in (*at.values(), stranger.pid):
+        os.kill(each, signal.SIGKILL)
+    stranger.wait()
+    young = set(map(int, (tmp_path / "young").read_text().split()))
+    assert {at["begun"], at["left"], at["own"]} <= young
+    assert not {at["strange"], stranger.pid} & young
 
 
 @pytest.mark.parametrize("watched_by", ["the toucher", "a successor"])
