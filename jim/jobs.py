@@ -357,6 +357,7 @@ class Unaccounted(NamedTuple):
     size: int  # of the array
     piece: Piece
     asked: Mapping[str, Any] = NOTHING  # the resources that it was sent with; empty if they are not known
+    carried: bool = False  # its batch job had several
 
 
 Key = tuple[int, int, int]  # identifies an attempt: grid job, submission, index

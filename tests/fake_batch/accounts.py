@@ -36,7 +36,7 @@ def accounted(gateway: Gateway) -> None:
 
 def lines_of(gateway: Gateway) -> list[dict[str, Any]]:
     """Give all lines of all days; each must be whole."""
-    files = sorted((gateway.site.state / "accounting").glob("*.jsonl"))
+    files = sorted((gateway.site.state / "accounting").glob("????-??-??.jsonl"))
     return [_read(line) for file in files for line in file.read_bytes().splitlines()]
 
 

@@ -263,7 +263,9 @@ class Place:
         """Count the lines of the accounting by local job and attempt; a living keeper may still have some to write."""
         with self.store() as store:
             marked = Counter((each.n, each.attempt) for each in store.senders.unaccounted(1000) if each.grid == grid)
-        found = [line for file in self.state.glob("accounting/*.jsonl") for line in file.read_text().splitlines()]
+        found = [
+            line for file in self.state.glob("accounting/????-??-??.jsonl") for line in file.read_text().splitlines()
+        ]
         lines = [line for line in map(json.loads, found) if line["grid_job"] == grid]
         return Counter((line["local_job"], line["attempt"]) for line in lines) | marked
 

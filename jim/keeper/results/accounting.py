@@ -1,5 +1,7 @@
 """Writes the accounting: one line for each attempt that has ended, in the file of the day on which it ended (UTC).
 
+A carrier, the batch job of several local jobs, has a line in another file, once all of its submission have ended.
+
 The transaction that gives an attempt its verdict also marks the attempt as unaccounted. A worker appends the lines, and
 only then the marks are removed. A keeper that is killed, or fails, between the two leaves lines whose marks are still
 there, at the end of their files; so the next try leaves out the lines that it finds there. The day of a line does not
@@ -27,7 +29,9 @@ from jim.jobs import GridJob, Sender, Unaccounted
 from jim.keeper.keeper import Keeper
 from jim.model import Resources
 from jim.request import handler_of
+from jim.statusdb.grid.senders import EndedCarrier
 from jim.trust.plugins import foreign
+from jim.work.bundles import bundle_of, lanes_of
 
 log = logging.getLogger(__name__)
 KEY, AT_ONCE, EVERY_SECONDS = "accounting", 200, 1.0
@@ -35,7 +39,7 @@ PLACE = "accounting"
 TAIL = 4 * 1024 * 1024  # longer than so many lines: the texts in them are limited
 LONGEST = 1000
 DAY = 86_400.0
-OF_A_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)\.jsonl|blahp\.log-(\d{4})(\d\d)(\d\d)")
+OF_A_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:\.carriers)?\.jsonl|blahp\.log-(\d{4})(\d\d)(\d\d)")
 NO_FQAN = "/None/Role=NULL"  # as other writers of this form have it
 Lines = Mapping[Path, Mapping[bytes, bytes]]  # by file; each line by the words in it that no other line has
 
@@ -60,7 +64,7 @@ class Accounting:
             return
         self._next = now + (EVERY_SECONDS if len(ended) < AT_ONCE else 0.0)
         sure, self._sure = self._sure, frozenset()
-        lines = lines_of(keeper, ended)
+        lines = lines_of(keeper, ended, keeper.store.senders.ended_carriers(ended[-1].seq))
         work = partial(write, keeper.site.state / PLACE, lines, sure, keeper.site.keep.accounting_days)
         done = partial(self._written, keeper, ended[-1].seq, frozenset(lines))
         keeper.workers.start(Errand(KEY, work, done, partial(_failed, keeper)))
@@ -125,44 +129,44 @@ def _sent(keeper: Keeper, grid: int) -> Sent:
     return Sent(job, keeper.store.senders.of(grid), _asked(keeper, job.job_type, job.request))
 
 
-def lines_of(keeper: Keeper, ended: list[Unaccounted]) -> Lines:
-    """Return the lines of attempts by the files that they belong into."""
-    place, found = keeper.site.state / PLACE, dict[Path, dict[bytes, bytes]]()
-    by_grid_job = {grid: _sent(keeper, grid) for grid in {each.grid for each in ended}}
-    for each in ended:
-        sent, day = by_grid_job[each.grid], each.at[:10]
-        sender, facts = sent.sender, _facts(keeper, each, sent)
-        text = json.dumps(facts).encode()
-        found.setdefault(place / f"{day}.jsonl", {})[text[: text.index(b",") + 1]] = text + b"\n"
-        if sender.dn and facts["batch_id"] and each.started:
-            words = f'"jobID={facts["id"]}"'
-            lines = found.setdefault(place / f"blahp.log-{day.replace('-', '')}", {})
-            lines[words.encode()] = f"{_blah(facts, sender, words)}\n".encode()
-    return found
+def lines_of(keeper: Keeper, ended: list[Unaccounted], carriers: list[EndedCarrier]) -> Lines:
+    """Return the lines of attempts and carriers by the files that they belong into."""
+    grid_jobs = {*(each.grid for each in ended), *(each.grid for each in carriers)}
+    by_grid_job = {grid: _sent(keeper, grid) for grid in grid_jobs}
+    place, lines = keeper.site.state / PLACE, dict[Path, dict[bytes, bytes]]()
+    for attempt in ended:
+        sent = by_grid_job[attempt.grid]
+        facts, is_batch_job = _facts(keeper, attempt, sent), bool(attempt.started) and not attempt.carried
+        _add(lines, place, attempt.at[:10], "", facts, sent.sender if is_batch_job else None)
+    for carrier in carriers:
+        sent = by_grid_job[carrier.grid]
+        _add(lines, place, carrier.ended[:10], ".carriers", _facts_of_carrier(keeper, carrier, sent), sent.sender)
+    return lines
+
+
+def _add(
+    lines: dict[Path, dict[bytes, bytes]], place: Path, day: str, kind: str, facts: dict[str, Any], of: Sender | None
+) -> None:
+    """Add a line; also for those who count batch jobs by the log of BLAH, if `of` says whose that is."""
+    text = json.dumps(facts).encode()
+    lines.setdefault(place / f"{day}{kind}.jsonl", {})[text[: text.index(b",") + 1]] = text + b"\n"
+    if of and of.dn and facts["batch_id"] and facts["started"]:
+        words = f'"jobID={facts["id"]}"'
+        blah = lines.setdefault(place / f"blahp.log-{day.replace('-', '')}", {})
+        blah[words.encode()] = f"{_blah(facts, of, words)}\n".encode()
 
 
 def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
-    (job, sender, asked), own = sent, each.piece.attributes
+    (job, _, asked), own = sent, each.piece.attributes
     if each.asked:
-        asked = Resources(**{name: each.asked[name] for name in Resources._fields if name in each.asked})
+        asked = _resources(each.asked)
     elif own:
         asked = _asked(keeper, job.job_type, {**job.request, **own})
-    instance = each.mark.split("-")[1]
     return {
-        "id": f"{instance}-{each.grid}.{each.n}-{each.attempt}",
-        "site": keeper.site.site.name,
-        "account": job.owner,
-        "grid_job": each.grid,
+        "id": f"{each.mark.split('-')[1]}-{each.grid}.{each.n}-{each.attempt}",
+        **_facts_of_sender(keeper, sent),
         "local_job": each.n,
         "attempt": each.attempt,
-        "key": job.key[:LONGEST],
-        "job_type": job.job_type,
-        "dn": sender.dn,
-        "dn_claimed": bool(sender.dn) and not sender.known,
-        "vo": sender.vo,
-        "fqan": (*sender.fqans, "")[0],
-        "contact": sender.contact[:LONGEST],
-        "batch_system": keeper.site.batch.system,
         "batch_id": each.batch_id,
         "index": each.idx if each.size > 1 else None,
         "queue": asked.queue or "",
@@ -171,6 +175,49 @@ def _facts(keeper: Keeper, each: Unaccounted, sent: Sent) -> dict[str, Any]:
         "memory_mb": asked.memory_mb,
         **_measured(each),
         "verdict": each.verdict,
+    }
+
+
+def _facts_of_carrier(keeper: Keeper, each: EndedCarrier, sent: Sent) -> dict[str, Any]:
+    """Return what a carrier had, as JIM saw it; how much a whole node is, JIM does not know."""
+    needs, bundle = _resources(each.needs), bundle_of(sent.job.request)
+    share = -(-each.size // each.carriers)
+    lanes = lanes_of(bundle, share, needs, keeper.site) if bundle else 1
+    has_node = bool(bundle and bundle.whole_node)
+    return {
+        "id": f"{each.mark.split('-')[1]}-{each.grid}.s{each.k}-{each.carrier}",
+        **_facts_of_sender(keeper, sent),
+        "local_jobs": each.local_jobs,
+        "batch_id": each.batch_id,
+        "index": each.carrier if each.carriers > 1 else None,
+        "queue": needs.queue or "",
+        "host": each.host,
+        "cores": None if has_node else (needs.cores or 1) * lanes,
+        "memory_mb": None if has_node or not needs.memory_mb else needs.memory_mb * lanes,
+        "started": each.started,
+        "ended": each.ended,
+        "wall_seconds": round(max(0.0, age_seconds(each.started, each.ended)), 2) if each.started else None,
+    }
+
+
+def _resources(needs: Mapping[str, Any]) -> Resources:
+    return Resources(**{name: needs[name] for name in Resources._fields if name in needs})
+
+
+def _facts_of_sender(keeper: Keeper, sent: Sent) -> dict[str, Any]:
+    job, sender, _ = sent
+    return {
+        "site": keeper.site.site.name,
+        "account": job.owner,
+        "grid_job": job.id,
+        "key": job.key[:LONGEST],
+        "job_type": job.job_type,
+        "dn": sender.dn,
+        "dn_claimed": bool(sender.dn) and not sender.known,
+        "vo": sender.vo,
+        "fqan": (*sender.fqans, "")[0],
+        "contact": sender.contact[:LONGEST],
+        "batch_system": keeper.site.batch.system,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from jim.jobs import VERIFIED, Key, Sender, Unaccounted
 from jim.model import IN_BATCH, Step
@@ -18,9 +18,17 @@ QUEUED = json.dumps(sorted(state.value for state in IN_BATCH))
 UNACCOUNTED = (
     "SELECT u.seq, u.at, a.grid, CASE WHEN s.carriers THEN a.carrier ELSE a.idx END, a.n, a.attempt, a.host, "
     "a.started, a.record, a.verdict, s.mark, s.batch_id, CASE WHEN s.carriers THEN s.carriers ELSE s.size END, "
-    "l.piece, s.asked FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
+    "l.piece, s.asked, s.carriers > 0 FROM (SELECT * FROM unaccounted ORDER BY seq LIMIT ?) u "
     "CROSS JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.idx = u.idx "
     "JOIN submission s ON s.grid = a.grid AND s.k = a.k JOIN local_job l ON l.grid = a.grid AND l.n = a.n"
+)
+# The lines of a submission with the last one of it are written together, after all its attempts have ended.
+ENDED_CARRIERS = (
+    "SELECT s.grid, s.k, s.mark, s.batch_id, s.carriers, s.size, s.asked, a.carrier, min(a.host), min(a.started), "
+    "max(a.updated), count(*) FROM (SELECT grid, k, max(seq) AS last FROM unaccounted GROUP BY grid, k) u "
+    "JOIN submission s ON s.grid = u.grid AND s.k = u.k AND s.carriers > 0 "
+    "JOIN attempt a ON a.grid = u.grid AND a.k = u.k AND a.carrier > 0 WHERE u.last <= ? AND NOT EXISTS "
+    "(SELECT 1 FROM attempt WHERE grid = u.grid AND k = u.k AND verdict = '') GROUP BY s.grid, s.k, a.carrier"
 )
 UNFINISHED_OF = (
     "SELECT g.id FROM grid_job g CROSS JOIN sender s ON s.grid = g.id "
@@ -39,6 +47,23 @@ OLD = (
 
 def _asked(text: str) -> Mapping[str, Any]:
     return json.loads(text) if text else {}
+
+
+class EndedCarrier(NamedTuple):
+    """A carrier of a submission of which all attempts have ended."""
+
+    grid: int
+    k: int
+    mark: str
+    batch_id: str
+    carriers: int  # of the submission
+    size: int  # likewise: local jobs
+    needs: Mapping[str, Any]  # the resources of each local job
+    carrier: int
+    host: str
+    started: str  # when its first claim was seen
+    ended: str  # when the last of its attempts was settled
+    local_jobs: int  # that it has run
 
 
 class Senders(StorePart):
@@ -86,9 +111,16 @@ class Senders(StorePart):
         """Return ended attempts whose line may not be written yet, the first ones."""
         rows = self.db.execute(UNACCOUNTED, (limit,))
         return [
-            Unaccounted._make((*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14])))
+            Unaccounted._make(
+                (*row[:8], unpacked(row[8]), *row[9:13], piece_of(row[13]), _asked(row[14]), bool(row[15]))
+            )
             for row in rows
         ]
+
+    def ended_carriers(self, last: int) -> list[EndedCarrier]:
+        """Return the carriers of submissions whose last line is one of these."""
+        rows = self.db.execute(ENDED_CARRIERS, (last,))
+        return [EndedCarrier._make((*row[:6], _asked(row[6]), *row[7:])) for row in rows]
 
     def is_unaccounted(self, grid: int) -> bool:
         """Tell whether a line about a grid job may not be written yet."""

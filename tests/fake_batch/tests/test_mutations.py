@@ -171,9 +171,9 @@ def marked_before_they_are_written(patch):
     """Take what is about to be accounted for accounted."""
     lines_of = accounting.lines_of
 
-    def hasty(keeper, ended):
+    def hasty(keeper, ended, carriers):
         keeper.store.senders.are_accounted(ended[-1].seq)
-        return lines_of(keeper, ended)
+        return lines_of(keeper, ended, carriers)
 
     patch.setattr(accounting, "lines_of", hasty)
 

@@ -10,6 +10,7 @@ from jim.doors import inbox
 from jim.keeper.queue.sending import Sending
 from jim.model import Kind, State
 from jim.site.file import Batch, Limits
+from tests.support.carried_by_hand import claim, directory, finish
 from tests.support.stand_ins import World
 
 BATCH = Batch(touch_seconds=10, query_seconds=1.0, visible_seconds=1.0, wall_seconds=100)
@@ -25,35 +26,6 @@ def bundled(world, count=6, **more):
     """Hand in a grid job of bundles of two, and wait until its carriers are in the queue."""
     world.submit(count, bundle=2, **more)
     world.until(lambda: len(world.batch.tasks) == -(-count // 2))
-
-
-def directory(world, k=1):
-    return world.site.work / "1" / f"s{k}"
-
-
-def claim(world, carrier, index, k=1):
-    """Let a carrier win the claim of an attempt, as its wrapper does."""
-    task = world.batch.tasks[str(k), carrier]
-    task.state = State.RUNNING
-    notice = f"nonce {index:032x}\nhost wn1\npid 1\nbatch {k}\nrestart -\ncarrier {carrier}\n"
-    (directory(world, k) / f"claim.{index}").write_text(notice)
-    (world.site.work / "spool" / f"{task.mark}.{index}.start").write_text(notice)
-    world.go(1)
-
-
-def finish(world, carrier, index, code=0, k=1):
-    """Let the attempt of a carrier end; the carrier goes on."""
-    mark = world.batch.tasks[str(k), carrier].mark
-    attempt = world.store.attempt(1, k, index)
-    record = (
-        f"jim-exit 1\nmark {mark}\nindex {index}\nnonce {index:032x}\nn {attempt.n}\nattempt {attempt.attempt}\n"
-        f"host wn1\nbatch {k}\ncarrier {carrier}\nstarted 2026-01-01T00:00:00Z\nended 2026-01-01T00:00:01Z\ncpu 0.1\n"
-        f"code {code}\nsignal -\nreason -\nrecovery -\nend\n"
-    )
-    (directory(world, k) / f"run.{index}").mkdir(exist_ok=True)
-    (directory(world, k) / f"exit.{index}").write_text(record)
-    (world.site.work / "spool" / f"{mark}.{index}.exit").write_text(record)
-    world.go(2)
 
 
 def over(world, carrier, code=0):
@@ -310,6 +282,6 @@ def test_the_accounting_names_the_carrier_in_the_array(world):
     claim(world, 3, 1)
     finish(world, 3, 1)
     world.go(3, 1.0)
-    (file,) = (world.site.state / "accounting").glob("*.jsonl")
+    (file,) = (world.site.state / "accounting").glob("????-??-??.jsonl")
     (line,) = map(json.loads, file.read_text().splitlines())
     assert (line["local_job"], line["batch_id"], line["index"], line["host"]) == (0, "1", 3, "wn1")

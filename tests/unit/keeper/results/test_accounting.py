@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
 
 import pytest
 
@@ -15,6 +17,7 @@ from jim.keeper.results import accounting
 from jim.model import State
 from jim.site.settings import Keep
 from jim.statusdb.seen.resource_totals import totals_of
+from tests.support.carried_by_hand import claim, finish
 from tests.support.stand_ins import INSTANCE, World
 
 DN, FQANS = '/O=Test/CN=A "B"', ("/dteam/Role=NULL/Capability=NULL", "/dteam/prod")
@@ -33,7 +36,7 @@ def world(tmp_path, monkeypatch):
     return World(tmp_path, monkeypatch)
 
 
-def files(world, pattern="*.jsonl"):
+def files(world, pattern="????-??-??.jsonl"):
     return sorted((world.site.state / "accounting").glob(pattern))
 
 
@@ -345,3 +348,55 @@ def test_what_was_found_after_a_restore_is_bounded_by_the_life_of_its_grid_job(w
     world.batch.finish(1, 1, extra="up 999999999\n")
     world.until(lambda: lines(world))
     assert lines(world)[0]["wall_seconds"] == 122.0
+
+
+# Carriers
+
+
+def carried(world: World, count: int, of: Mapping[int, int], **more: object) -> int:
+    """Let carriers of two local jobs each run these indices, and end well."""
+    grid = sent(world, executable="/bin/true", job_type="parametric", argument_sets=[["1"]] * count, bundle=2, **more)
+    world.until(lambda: len(world.batch.tasks) == -(-count // 2))
+    for index, carrier in of.items():
+        claim(world, carrier, index)
+        finish(world, carrier, index)
+    return grid
+
+
+def carrier_lines(world: World) -> list[dict[str, object]]:
+    return [json.loads(line) for file in files(world, "*.carriers.jsonl") for line in file.read_text().splitlines()]
+
+
+def test_a_carrier_has_a_line_beside_those_of_its_local_jobs(world):
+    """Carrier 2 has run three of four: for who counts batch jobs, there are two, and for who counts work, four."""
+    grid = carried(world, 4, {1: 1, 2: 2, 3: 2}, at_once=2, cores=3, memory_mb=500)
+    world.go(2, 1.0)
+    assert carrier_lines(world) == []  # what it runs may become more
+    claim(world, 2, 4)
+    finish(world, 2, 4)
+    world.go(3, 1.0)
+    assert ids(world) == {f"{INSTANCE}-{grid}.{n}-1": 1 for n in range(4)}
+    one, two = carrier_lines(world)
+    assert (one["id"], two["id"]) == (f"{INSTANCE}-{grid}.s1-1", f"{INSTANCE}-{grid}.s1-2")
+    assert (one["local_jobs"], two["local_jobs"]) == (1, 3)
+    assert (two["batch_id"], two["index"], two["host"], two["dn"]) == ("1", 2, "wn1", DN)
+    assert (two["cores"], two["memory_mb"]) == (6, 1000)
+    began, ended = (datetime.fromisoformat(two[name]) for name in ("started", "ended"))
+    assert began < ended
+    assert two["wall_seconds"] == round((ended - began).total_seconds(), 2)
+    (blah,) = files(world, "blahp*")
+    assert [line.split('"lrmsID=')[1].split('"')[0] for line in blah.read_text().splitlines()] == ["1_1", "1_2"]
+
+
+def test_a_keeper_killed_while_it_writes_of_carriers_writes_each_line_once(world, monkeypatch):
+    carried(world, 2, {1: 1})
+    world.go(2, 1.0)
+    claim(world, 1, 2)
+    with monkeypatch.context() as patched:
+        patched.setattr("jim.keeper.results.accounting.Accounting._written", die)
+        with pytest.raises(Killed):
+            finish(world, 1, 2)
+    world.restart()
+    world.go(3, 1.0)
+    assert [each["local_jobs"] for each in carrier_lines(world)] == [2]
+    assert files(world, "blahp*")[0].read_text().count("\n") == 1
