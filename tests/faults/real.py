@@ -17,7 +17,7 @@ import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -88,6 +88,7 @@ class Place:
     keeper_by: tuple[str, ...] = ()  # what starts its keepers
     batch_by: tuple[str, ...] = ()  # what starts its batch commands, where `command` puts something before them
     writes = 'echo "data $JIM_LOCAL_JOB $JIM_ATTEMPT" >out.txt'  # what its payloads leave
+    asks: Mapping[str, Any] = {}  # attributes of all its requests
 
     def __init__(
         self,
@@ -148,6 +149,7 @@ class Place:
             "argument_sets": [[str(n)] for n in range(pieces)],
             "outputs": ["out.txt", *outputs],
             "inputs": list(inputs),
+            **self.asks,
         }
         return inbox.deposit(self.state, key, request.check(raw)[1] | {"key": key}, **beside)
 

@@ -39,6 +39,15 @@ def many_attempts(tmp_path):
 
 
 @pytest.fixture
+def carriers(tmp_path):
+    """With bundles of four, all at once, in all of its requests."""
+    place = SharedPlace(tmp_path, attempts=10)
+    place.asks = {"bundle": 4, "at_once": 4, "cores": 1, "memory_mb": 50}
+    yield place
+    place.close()
+
+
+@pytest.fixture
 def twins(tmp_path):
     twins = Twins(tmp_path)
     yield twins
@@ -47,6 +56,10 @@ def twins(tmp_path):
 
 def test_caches_alone(place):
     assert place.through(60) == Counts(60, 0, 0, 0, 0)
+
+
+def test_caches_alone_with_carriers(carriers):
+    assert carriers.through(48) == Counts(48, 0, 0, 0, 0)
 
 
 # Answers that get lost, calls that fail
@@ -71,6 +84,15 @@ def test_answers_get_lost(place, clients, answer):
     assert faults_made() > before
 
 
+@LONG
+@pytest.mark.parametrize("clients", [HEAD, NODE, BOTH], ids="-".join)
+def test_answers_to_carriers_get_lost(carriers, clients):
+    before = faults_made()
+    with faulty(clients, lost=0.1, answer="any"):
+        assert carriers.through(24) == Counts(24, 0, 0, 0, 0)
+    assert faults_made() > before
+
+
 SELDOM = [(HEAD, "link,rename,mkdir"), (HEAD, "list")]  # so few calls that a fault would not be sure
 
 
@@ -90,6 +112,19 @@ def test_calls_fail(many_attempts, clients, ops):
             counts = many_attempts.through(24, key=key, outputs=("d/*.dat",), body=DATA)
             assert counts._replace(again=0) == Counts(24, 0, 0, 0, 0)
             if faults_made() > before:  # chance may spare all calls of a grid job
+                break
+    assert faults_made() > before
+
+
+@LONG
+@pytest.mark.parametrize("ops", ["link,rename,mkdir", "open", "read", "write,create", "list"])
+def test_calls_of_carriers_fail(carriers, ops):
+    before = faults_made()
+    with faulty(BOTH, refuse=share(BOTH, ops), ops=ops):
+        for key in map(str, range(5)):
+            counts = carriers.through(24, key=key, outputs=("d/*.dat",), body=DATA)
+            assert counts._replace(again=0) == Counts(24, 0, 0, 0, 0)
+            if faults_made() > before:
                 break
     assert faults_made() > before
 
@@ -121,6 +156,22 @@ def test_the_server_is_away(place, soft, later):
     place.go()
     place.finish()
     assert place.counts(8) == Counts(8, 0, 0, 0, 0)
+
+
+@LONG
+def test_the_server_is_away_for_carriers(carriers):
+    carriers.submit(8, body=GO)
+    carriers.start_keeper()
+    carriers.running(8)
+    carriers.hidden.touch()
+    carriers.is_called("query", 3)
+    back = carriers.away(AWAY)
+    until(lambda: min(carriers.touched()) > back, "all have touched their claims again")
+    assert Counter(carriers.events("start")) == {(n, 1): 1 for n in range(8)}
+    carriers.hidden.unlink()
+    carriers.go()
+    carriers.finish()
+    assert carriers.counts(8) == Counts(8, 0, 0, 0, 0)
 
 
 @LONG
