@@ -36,7 +36,10 @@ def value_of(name: str, value: Any, declared: Attribute) -> Any:
         return declared.default
     if not _is_kind(value, declared.kind) and value not in declared.allowed:
         possible = " or ".join((KIND_NAMES[declared.kind], *map(shown, declared.allowed)))
-        raise BadRequest(f"expected {possible}, found {shown(value)} ({declared.help})", name)
+        sets = "; a list for each of several local jobs: argument_sets" * (
+            name == "arguments" and _is_kind(value, "lists")
+        )
+        raise BadRequest(f"expected {possible}, found {shown(value)} ({declared.help}{sets})", name)
     check_text(name, value)
     if isinstance(value, int | float):
         _check_range(name, value, declared)

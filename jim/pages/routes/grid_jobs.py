@@ -45,7 +45,8 @@ def grid_jobs(pages: Pages, view: View, kind: str) -> Made:
     after = f"?{asked.but(after=page.after).query()}" if page.after else ""
     following = f"{g.root}/jobs.{kind}{after}" if after else ""
     if kind == "csv":
-        return as_csv("jobs", (*COLUMNS, "size", *map(_value, State)), _rows(view, page), following)
+        head = (*COLUMNS, *["name"] * may_look, "size", *map(_value, State))
+        return as_csv("jobs", head, _rows(view, page, named=may_look), following)
     if kind == "json":
         found = lists.records(view, page.rows, names_of(view, page.rows) if may_look else {})
         return as_json({"jobs": found, "next": following or None, "shown_of": page.shown_of})
@@ -72,11 +73,12 @@ def _value(state: State) -> str:
     return state.value
 
 
-def _rows(view: View, page: lists.Page[GridJob]) -> Iterator[tuple[object, ...]]:
+def _rows(view: View, page: lists.Page[GridJob], *, named: bool) -> Iterator[tuple[object, ...]]:
+    names = names_of(view, page.rows) if named else {}
     for job in page.rows:
         record = view.record(job)
         counts = (record["counts"].get(state.value, 0) for state in State)
-        yield (*(record[name] for name in COLUMNS), job.size, *counts)
+        yield (*(record[name] for name in COLUMNS), *[names.get(job.id, "")] * named, job.size, *counts)
 
 
 def _named(view: View, asked: filters.Filters) -> list[tuple[str, str]]:

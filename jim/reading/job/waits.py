@@ -258,7 +258,7 @@ def _queued(view: View, job: GridJob) -> Iterator[Wait]:
 
 def _failed(view: View, job: GridJob) -> Iterator[Wait]:
     if failed := view.store.counts(job.id).get(State.FAILED, 0):
-        then = f"the others continue; `jim retry {job.id}` gives the failed ones another set of attempts"
+        then = f"the others are not concerned; `jim retry {job.id}` gives the failed ones another set of attempts"
         yield Wait(f"{many(failed, 'have', 'has')} failed: {failures(view.store, job.id)}", then, seen=job.updated)
 
 

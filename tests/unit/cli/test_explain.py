@@ -103,7 +103,7 @@ def test_explain_what_the_batch_system_has(home):
         "  next:     each ends with its exit record; JIM queries the batch system every 2 s\n"
         "\n* 1 local job has failed: exit 3\n"
         "  evidence: keeper, seen 0 s ago\n"
-        "  next:     the others continue; `jim retry 1` gives the failed ones another set of attempts\n"
+        "  next:     the others are not concerned; `jim retry 1` gives the failed ones another set of attempts\n"
     )
     assert explained(home, "1.0") == (
         "\n* runs, batch job 4711, on node7 since 2026-01-31 11:00:00 UTC\n"

@@ -32,6 +32,20 @@ def test_a_number_is_of_its_kind_and_within_its_bounds(value, words):
     assert value_of("cores", 64, CORES) == 64
 
 
+@pytest.mark.parametrize("value", ["Node", " node", "4", True, [], ["node"], 1.5])
+def test_a_number_may_have_words_beside_it(value):
+    lanes = Attribute(int, "at the same time", minimum=1, maximum=64, allowed=("node",))
+    assert value_of("at_once", "node", lanes) == "node"
+    assert value_of("at_once", 4, lanes) == 4
+    with pytest.raises(BadRequest, match="expected a whole number or 'node', found"):
+        value_of("at_once", value, lanes)
+
+
+def test_lists_of_arguments_for_several_local_jobs_have_another_name():
+    with pytest.raises(BadRequest, match="a list for each of several local jobs: argument_sets"):
+        value_of("arguments", [["60"], ["70"]], Attribute("list", "of the payload"))
+
+
 @pytest.mark.parametrize("odd", ["\x00", "\x1b", "\x7f", "\ud800", "\n"])
 def test_no_text_has_what_no_line_can_carry_however_deep_it_lies(odd):
     with pytest.raises(BadRequest):

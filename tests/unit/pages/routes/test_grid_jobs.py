@@ -39,8 +39,8 @@ def test_grid_jobs_stand_newest_first_with_what_became_of_them(busy: Ground, per
 def test_names_are_for_who_may_see_requests(ground: Ground, person: Person) -> None:
     ground.add(1, 2, 60, executable="/home/mc/bin/scan.py")
     _, secret = person.pages.tokens.made("see", 1)
-    for path in ("/jobs", "/"):
-        assert "scan.py" in person.page(path).text
+    for path in ("/jobs", "/", "/jobs.csv"):
+        assert "scan.py" in person.get(path).text
         assert "scan.py" not in person.get(path, Authorization=f"Bearer {secret}").text
     assert person.page("/jobs?q=scan.py").ids() == ["1"]
     assert [job["id"] for job in person.json("/jobs.json?q=scan.py")["jobs"]] == [1]

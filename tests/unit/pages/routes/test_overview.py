@@ -37,6 +37,14 @@ def test_grid_jobs_that_wait_for_the_same_to_the_last_number_are_named_side_by_s
     assert re.search("Grid jobs (1 *, 2|2 *, 1)", person.page("/").text)
 
 
+def test_a_site_with_local_jobs_that_are_held_is_not_well(ground: Ground, person: Person) -> None:
+    ground.add(1, 3, 60)
+    ground.send(1, 1, range(3), 50)
+    assert "All is well" in person.page("/").text
+    ground.change(1, [0], State.SUBMITTED, State.HELD, Witness.QUEUE)
+    assert "1 local job is held" in person.page("/").text
+
+
 def test_an_empty_site_has_nothing_in_trouble(person: Person) -> None:
     told = person.json("/index.json")
     assert (told["counts"], told["in_trouble"], told["black_holes"], told["waits"]) == ({}, [], [], [])
