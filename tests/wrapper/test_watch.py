@@ -511,6 +511,38 @@ def test_processes_in_new_sessions_are_looked_at_and_those_in_sessions_of_before
     assert not {at["strange"], stranger.pid} & young
 
 
+BEGUN_BY_OTHERS = """
+until [ -e "$1/go" ]; do sleep 0.05; done
+sh "${2%/*}/local-job" "$2" 1 & echo $! >"$1/wrapper"
+wait
+sleep 60
+"""
+
+
+@pytest.mark.parametrize("quick", [each for each in ("mawk", "gawk", "busybox") if shutil.which(each)])
+def test_a_payload_in_a_session_older_than_its_wrapper_is_ended(place: Site, quick: str) -> None:
+    """Where the batch system has begun that session: whatever the toucher can read of others."""
+    awk = f"{shutil.which(quick)}{' awk' * (quick == 'busybox')}"
+    for name in ("awk", "mawk"):
+        place.fake(name, f'exec {awk} "$@"')
+    place.jobs(*sh(f"(sleep 97 & echo $! >{place.root}/orphan); : >up; {BUSY}"), facts=("touch 1",))
+    script = place.root / "script"
+    script.write_text(BEGUN_BY_OTHERS)
+    env = {"PATH": f"{place.root / 'bin'}:{place.path}", "HOME": "/"}
+    words = ["sh", str(script), str(place.root), str(place.here)]
+    with subprocess.Popen(words, env=env, start_new_session=True) as leader:
+        time.sleep(0.02)  # births are told in hundredths of a second
+        (place.root / "go").touch()
+        until((place.here / "run.1" / "up").exists)
+        place.started.append(leader)
+        toucher_of(place)
+        os.kill(int((place.root / "wrapper").read_text()), signal.SIGKILL)
+        until((place.here / "gone.1").exists, 20)
+        alive = left(place)
+        leader.kill()
+    assert not alive
+
+
 @pytest.mark.parametrize("watched_by", ["the toucher", "a successor"])
 def test_a_payload_whose_parent_and_wrapper_were_killed_gets_no_time_to_end_well(place: Site, watched_by: str) -> None:
     process = start(place, *sh(f"trap 'echo >../well; exit 0' TERM; echo $PPID >parent; {BUSY}"))
