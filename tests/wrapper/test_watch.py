@@ -480,8 +480,12 @@ me=$self led=$session born=$birth led_session='' quick=awk
 setsid sh -c 'echo $$ >begun; exec sleep 60' &
 (setsid sh -c 'sh -c "echo \\$\\$ >left; exec sleep 60" & exit 0' &)
 sh -c 'echo $$ >own; exec sleep 60' &
+mkdir local-jobs && echo 'echo $$ >named; exec 3<&-; sleep 60; :' >local-jobs/run.sh
+setsid sh "$PWD/local-jobs/run.sh" &
+mkdir s && echo 'echo $$ >"$1/of_jim"; sleep 60; :' | tee s/local-job >s/local-carrier
+setsid sh "$PWD/s/local-job" "$PWD" 1 &
 : >go
-until [ -s begun ] && [ -s left ] && [ -s own ] && [ -s strange ]; do :; done
+until [ -s named ] && [ -s of_jim ] && [ -s begun ] && [ -s left ] && [ -s own ] && [ -s strange ]; do :; done
 find_young
 printf '%s\n' "$young" | cut -d' ' -f1 >young
 """
@@ -493,13 +497,13 @@ def test_processes_in_new_sessions_are_looked_at_and_those_in_sessions_of_before
     time.sleep(0.02)  # births are told in hundredths of a second
     wrapper = str(Path(__file__).parents[2] / "shell/local-job")
     subprocess.run(["sh", "-c", LOOK, "sh", str(tmp_path), wrapper], check=True, timeout=60)
-    at = {name: int((tmp_path / name).read_text()) for name in ("begun", "left", "own", "strange")}
+    at = {name: int((tmp_path / name).read_text()) for name in ("begun", "left", "own", "named", "strange", "of_jim")}
     for each in (*at.values(), stranger.pid):
         os.kill(each, signal.SIGKILL)
     stranger.wait()
     young = set(map(int, (tmp_path / "young").read_text().split()))
-    assert {at["begun"], at["left"], at["own"]} <= young
-    assert not {at["strange"], stranger.pid} & young
+    assert {at["begun"], at["left"], at["own"], at["named"]} <= young
+    assert not {at["strange"], at["of_jim"], stranger.pid} & young
 
 
 NUMBERS = """
