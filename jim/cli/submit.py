@@ -190,7 +190,7 @@ def _learned(handler: Handler, checked: dict[str, Any], size: Size, site: Site) 
     with suppress(JimError):
         completed = look().store.completed
         used = completed.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
-        took = completed.seconds(checked, MOST)
+        took = completed.seconds(checked, MOST) if site.limits.bundle_seconds else took
     found = with_learned(handler, Resolved(checked, size, ""), site, used)
     found = with_learned_bundle(handler, found, site, took)
     return handler, {**found.request}, found.size

@@ -113,6 +113,15 @@ def test_a_carrier_alone_on_its_node_runs_as_many_as_fit(
     assert len({each.read_text() for each in site.here.glob("session.*")}) == lanes
 
 
+def test_a_node_has_its_cores_whatever_openmp_is_told(site: Site) -> None:
+    """PBS and many sites set these variables for each job, and nproc heeds them. All wait until three have begun."""
+    script = f"{NOTES}; : >../began.$JIM_INDEX; for i in $(seq 50); do set -- ../began.*; [ $# -lt 3 ] || exit 0"
+    jobs(site, 3, f"{script}; sleep 0.1; done; exit 3", facts=("each_cores 1", "each_mb 1"))
+    site.fake("nproc", "echo ${OMP_NUM_THREADS:-${OMP_THREAD_LIMIT:-3}}")
+    assert begin(site, OMP_NUM_THREADS="1", OMP_THREAD_LIMIT="1").wait(30) == 0
+    assert {site.record(index)["code"] for index in (1, 2, 3)} == {"0"}
+
+
 def test_each_local_job_has_its_own_end(site: Site) -> None:
     jobs(site, 4, f'{NOTES}; [ "$JIM_INDEX" != 2 ] || exit 7; echo "$JIM_LOCAL_JOB $JIM_ATTEMPT $JIM_SEED"')
     assert begin(site).wait(30) == 0

@@ -22,10 +22,9 @@ OF_TYPE = (
     "AND json_extract(r.text, '$.test') IS NOT 'yes' ORDER BY g.id DESC LIMIT ?"
 )
 OF_KIND = (
-    "SELECT grid FROM (SELECT g.id AS grid, r.text AS text FROM grid_job g JOIN request r ON r.grid = g.id "
-    "WHERE g.job_type = ? ORDER BY g.id DESC LIMIT ?) WHERE json_extract(text, '$.test') IS NOT 'yes' "
-    "AND coalesce(CAST(json_extract(text, '$.request_id') AS TEXT), '') = ? "
-    "AND coalesce(json_extract(text, '$.executable'), '') = ?"
+    "SELECT g.id, json_extract(r.text, '$.test', '$.request_id', '$.executable', '$.inputs', '$.arguments[0]', "
+    "'$.argument_sets[0][0]') FROM grid_job g JOIN request r ON r.grid = g.id "
+    "WHERE g.job_type = ? ORDER BY g.id DESC LIMIT ?"
 )
 COMPLETED = (
     "SELECT a.record, l.piece, s.asked FROM attempt a JOIN local_job l ON l.grid = a.grid AND l.n = a.n "
@@ -48,8 +47,8 @@ class Completed(StorePart):
     def seconds(self, request: Mapping[str, Any], limit: int) -> list[tuple[float, int | None]]:
         """Return how long completed local jobs of a request's kind took, and their events, the newest first."""
         found: list[tuple[float, int | None]] = []
-        for (grid,) in self.db.execute(OF_KIND, (request["job_type"], OF_ONE_TYPE, *kind_of(request))):
-            if len(found) < limit:
+        for grid, text in self.db.execute(OF_KIND, (request["job_type"], OF_ONE_TYPE)):
+            if len(found) < limit and _kind(*json.loads(text)) == kind_of(request):
                 found += ((told.seconds, events) for told, events, _ in self._completed(grid, limit - len(found)))
         return found
 
@@ -65,9 +64,18 @@ class Completed(StorePart):
                 yield read_exit_record(unpacked(record)), piece_of(piece).events, needs
 
 
-def kind_of(request: Mapping[str, Any]) -> tuple[str, str]:
+def kind_of(request: Mapping[str, Any]) -> tuple[object, ...]:
     """Return what local jobs of the same job type have in common that take about the same time."""
-    return str(request.get("request_id") or ""), str(request.get("executable") or "")
+    sets = request.get("argument_sets")
+    words = request.get("arguments") or (sets[0] if sets and isinstance(sets, list) else ())
+    return _kind(*map(request.get, ("test", "request_id", "executable", "inputs")), *[*words][:1])
+
+
+def _kind(test: Any, request_id: Any, executable: Any, inputs: Any, *first: Any) -> tuple[object, ...]:
+    """Return request id, program, and which files sent along the program is, or the script that an interpreter runs."""
+    named = {str(each).removeprefix("./") for each in (executable, *first) if each}
+    sent = sorted(each for each in inputs or () if each.rpartition("/")[2] in named)
+    return test == "yes", str(request_id or ""), str(executable or ""), *sent
 
 
 def _cpu(record: ExitRecord) -> float:

@@ -64,3 +64,26 @@ def test_how_long_completed_local_jobs_took_is_found_by_type_request_id_and_prog
     assert home.store.completed.seconds(like, 10) == [(100.0, 250), (100.0, 250)]
     assert home.store.completed.seconds(like, 1) == [(100.0, 250)]
     assert home.store.completed.seconds({**like, "job_type": "nothing"}, 10) == []
+
+
+def test_a_program_that_is_sent_along_is_another_in_another_directory(home: Home) -> None:
+    """Or what somebody's run.sh took would tell how many of everybody's to put into one batch job."""
+    add(home, 1, (1.0, ""), executable="./run.sh", inputs=["/home/a/run.sh", "/home/a/data.1"])
+    add(home, 2, (1.0, ""), executable="python3", arguments=["fit.py", "7"], inputs=["/home/a/fit.py"])
+    add(
+        home,
+        3,
+        (1.0, ""),
+        executable="python3",
+        argument_sets=[["fit.py", "7"], ["fit.py", "8"]],
+        inputs=["/home/a/fit.py"],
+    )
+
+    def found(directory: str, **request: object) -> int:
+        inputs = [f"{directory}/{each}" for each in ("run.sh", "fit.py", "data.2")]
+        return len(home.store.completed.seconds({"job_type": "events", "inputs": inputs, **request}, 10))
+
+    assert [found(each, executable="./run.sh") for each in ("/home/a", "/home/b")] == [1, 0]
+    of_python = {"executable": "python3", "arguments": ["fit.py", "9"]}
+    assert [found(each, **of_python) for each in ("/home/a", "/home/b")] == [2, 0]
+    assert found("/home/a", executable="python3", arguments=["run.sh"]) == 0
