@@ -90,7 +90,8 @@ def meaning(one: Record) -> str:
     """Return the meaning of an attribute, and which values it may have."""
     low, high = one["minimum"], one["maximum"]
     bounds = [f"at least {low:,}" if low is not None else "", f"at most {high:,}" if high is not None else ""]
-    allowed = f"one of {', '.join(one['allowed'])}" if one["allowed"] else ""
+    or_words = "or" if low is not None else "one of"
+    allowed = f"{or_words} {', '.join(one['allowed'])}" if one["allowed"] else ""
     also = f"in JDF, JDL and RSL also {', '.join(one['also'])}" if one["also"] else ""
     return "; ".join(filter(None, (one["help"], " and ".join(filter(None, bounds)), allowed, also)))
 

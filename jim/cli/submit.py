@@ -26,7 +26,7 @@ from jim.reading.view import add_json, look
 from jim.request import STDIN
 from jim.site import file as site_file
 from jim.site.file import Site
-from jim.work.bundles import bundle_of, turns_within
+from jim.work.bundles import bundle_of, most_seconds, turns_within
 from jim.work.lookup import Resolved
 from jim.work.pieces import hints
 from jim.work.program import missing_program
@@ -216,7 +216,10 @@ def _batch_jobs(checked: Mapping[str, Any], size: Size, resources: Resources, si
     batch_jobs = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
     how = f"{min(bundle.at_once, most):,} at once" if bundle.at_once > 1 else "one after another"
     how = "on a node of its own, as many at once as fit" if bundle.whole_node else how
-    few = turns_within(resources.wall_seconds, site) * bundle.at_once < most and not bundle.whole_node
+    few = (
+        turns_within(resources.wall_seconds, most_seconds(checked, site)) * bundle.at_once < most
+        and not bundle.whole_node
+    )
     rest = "; by their time limit, not all are sure to fit, and JIM sends what is left again" if few else ""
     return f"{batch_jobs} for {how_many(most, 'local job')}, {how}{rest}"
 

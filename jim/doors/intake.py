@@ -197,7 +197,7 @@ def _prepare(attributes: dict[str, Any], file: Path, site: Site, ask_catalogue: 
         sample = {**check(handler, checked, site.site)}
     with foreign(of_the_type):
         sizing.check_limits(handler.resources(sample), site, size)
-    if checked.get("bundle") or checked.get("at_once"):
+    if checked.get("bundle") or checked.get("at_once") or checked.get("bundle_seconds"):
         from jim.work import bundles  # most requests have none, and this module imports the adapter
 
         bundles.check(checked, site)

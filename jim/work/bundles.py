@@ -49,6 +49,10 @@ def check(request: Mapping[str, Any], site: Site) -> None:
     if bundle is None:
         if request.get("at_once"):
             raise BadRequest("it says how many local jobs of a bundle run at once: ask for bundle, too", "at_once")
+        if request.get("bundle_seconds"):
+            raise BadRequest(
+                "it says how long the batch job of a bundle may take: ask for bundle, too", "bundle_seconds"
+            )
         return
     if not sees_work(site):
         raise BadRequest(
@@ -79,9 +83,14 @@ def _check_at_once(bundle: Bundle, request: Mapping[str, Any], site: Site) -> No
         raise BadRequest("licences cannot be asked for several local jobs at once: leave at_once away", "at_once")
 
 
-def turns_within(wall_seconds: Any, site: Site) -> int:
-    """Return how many local jobs of a time limit surely fit, one after another, into what the site allows a carrier."""
-    return (site.batch.most_wall_seconds - SPARE_SECONDS) // wall_seconds if isinstance(wall_seconds, int) else LARGEST
+def most_seconds(request: Mapping[str, Any], site: Site) -> int:
+    """Return the longest time limit that a carrier of a request may ask for."""
+    return min(request.get("bundle_seconds") or site.batch.most_wall_seconds, site.batch.most_wall_seconds)
+
+
+def turns_within(wall_seconds: Any, most: int) -> int:
+    """Return how many local jobs of a time limit surely fit, one after another, into that of a carrier."""
+    return (most - SPARE_SECONDS) // wall_seconds if isinstance(wall_seconds, int) else LARGEST
 
 
 def _check_node(request: Mapping[str, Any], site: Site) -> None:

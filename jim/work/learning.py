@@ -16,7 +16,7 @@ from jim.handlers.base import Handler
 from jim.jobs import Used
 from jim.site.adapter import sees_work
 from jim.site.file import Site
-from jim.work.bundles import LARGEST, turns_within
+from jim.work.bundles import LARGEST, SPARE_SECONDS
 from jim.work.lookup import Resolved
 from jim.work.sizing import Size, check_limits, size
 
@@ -111,17 +111,21 @@ def with_learned_bundle(
     if not wanted or request.get("bundle") or request.get("test") == "yes" or not sees_work(site):
         return found
     seconds = _quartiles([(took / events * share, 1) if events and share else (took, 1) for took, events in ran])
-    if seconds is None or seconds.high * 2 > wanted:
-        return found
     wall = site.complete(handler.resources(request)).wall_seconds
-    most = max(seconds.high, 1)
-    bundle = min(int(wanted / most), turns_within(wall, site), LARGEST)
+    if (
+        seconds is None or seconds.high * 2 > wanted or not isinstance(wall, int)
+    ):  # else the batch system ends it midway
+        return found
+    # Some take longer, and what may take all of its time limit is begun last.
+    limit, most = min(wall + 2 * wanted, site.batch.most_wall_seconds), max(seconds.high, 1)
+    bundle = min(int(wanted / most), 1 + int((limit - wall - SPARE_SECONDS) / most), LARGEST)
     took = f"three quarters of {len(ran):,} completed local jobs of this kind took at most {_number(most)} s"
     if bundle < 2:
-        return _told(found, f"{took}, but by its time limit only one is sure to fit into a batch job: no bundles")
+        return _told(found, f"{took}, but the time limit of one leaves no room for another in a batch job: no bundles")
     words = f"bundles of {bundle:,}: {took}, and a batch job should last {wanted:,} s (limits.bundle_seconds)"
     facts = "; ".join(filter(None, (found.facts, words)))
-    return _told(found._replace(request={**request, "bundle": bundle}, facts=facts), words)
+    learned = {"bundle": bundle, "bundle_seconds": limit}
+    return _told(found._replace(request={**request, **learned}, facts=facts), words)
 
 
 def _wanted(learned: Learned, request: Any, site: Site) -> dict[str, float | int]:

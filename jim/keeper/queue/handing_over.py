@@ -18,7 +18,7 @@ from jim.model import Batch, Job, Piece, Resources
 from jim.request import handler_of
 from jim.site.realm import opener_of
 from jim.site.settings import Payload
-from jim.work.bundles import bundle_of, lanes_of, of_carrier, of_node
+from jim.work.bundles import bundle_of, lanes_of, most_seconds, of_carrier, of_node
 from jim.work.commands import command, payload_settings
 from jim.workdir import credentials, packages
 from jim.workdir.removed import WRAPPER, was_removed
@@ -155,7 +155,7 @@ def _carried(
     share = -(-submission.size // submission.carriers)
     bundle = bundle_of(job.request)
     lanes = lanes_of(bundle, share, each, keeper.site) if bundle else 1
-    whole = of_carrier(each, share, lanes, keeper.site.batch.most_wall_seconds)
+    whole = of_carrier(each, share, lanes, most_seconds(job.request, keeper.site))
     facts = [("carriers", str(submission.carriers)), ("lanes", str(lanes))]
     if bundle and bundle.whole_node:
         whole = of_node(whole, keeper.site)

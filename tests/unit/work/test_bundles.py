@@ -10,7 +10,17 @@ import pytest
 from jim.errors import BadRequest
 from jim.model import Resources
 from jim.site.file import Batch, Site
-from jim.work.bundles import LARGEST, Bundle, bundle_of, check, lanes_of, of_carrier, of_node, turns_within
+from jim.work.bundles import (
+    LARGEST,
+    Bundle,
+    bundle_of,
+    check,
+    lanes_of,
+    most_seconds,
+    of_carrier,
+    of_node,
+    turns_within,
+)
 
 EACH = {"cores": 1, "memory_mb": 500}
 
@@ -68,6 +78,7 @@ def test_a_carrier_asks_for_no_more_time_than_the_site_allows_and_no_less_than_o
         ({"bundle": 9, "at_once": 5, **EACH}, "at_once", "5 at once need 2,500 MB of memory, and .* job 2,000"),
         ({"bundle": 9, "at_once": 2, **EACH, "licences": "root:2"}, "at_once", "licences cannot be asked for"),
         ({"at_once": "node", **EACH}, "at_once", "ask for bundle, too"),
+        ({"bundle_seconds": 600}, "bundle_seconds", "ask for bundle, too"),
         ({"bundle": 9, "at_once": "node", "cores": 1}, "at_once", "node at once, .* ask for memory_mb, too"),
         ({"bundle": 9, "at_once": "node", **EACH, "gpus": 1}, "at_once", "for how many local jobs a node has gpus"),
         (
@@ -119,7 +130,13 @@ def test_what_says_enough_is_taken(tmp_path: Path) -> None:
 
 
 def test_as_many_surely_fit_as_their_time_limits_do(tmp_path: Path) -> None:
-    long = Site(state=tmp_path, batch=Batch(most_wall_seconds=3600))
-    assert turns_within(60, long) == 59  # a minute is to spare
-    assert turns_within(3600, long) == 0
-    assert turns_within("{wall}", long) == turns_within(None, long) == LARGEST == 10_000
+    assert turns_within(60, 3600) == 59  # a minute is to spare
+    assert turns_within(3600, 3600) == 0
+    assert turns_within("{wall}", 3600) == turns_within(None, 3600) == LARGEST == 10_000
+
+
+def test_a_carrier_takes_as_long_as_its_request_and_its_site_say(tmp_path: Path) -> None:
+    hour = Site(state=tmp_path, batch=Batch(most_wall_seconds=3600))
+    assert most_seconds({"bundle": 9}, hour) == 3600
+    assert most_seconds({"bundle": 9, "bundle_seconds": 1800}, hour) == 1800
+    assert most_seconds({"bundle": 9, "bundle_seconds": 7200}, hour) == 3600

@@ -122,8 +122,9 @@ def test_a_local_job_counts_as_much_as_it_has_events():
 TOOK = [(float(n), None) for n in range(1, 22)]  # seconds of 21 local jobs, of which the 16th decides
 
 
-def bundled(ran=TOOK, *, wanted=800, handler=None, system="slurm", most=86_400, **request):
-    site = Site(Path("/s"), batch=Batch(system=system, most_wall_seconds=most), limits=Limits(bundle_seconds=wanted))
+def bundled(ran=TOOK, *, wanted=800, handler=None, system="slurm", most=86_400, usual=86_400, **request):
+    batch = Batch(system=system, most_wall_seconds=most, wall_seconds=usual)
+    site = Site(Path("/s"), batch=batch, limits=Limits(bundle_seconds=wanted))
     handler = handler or Handler()
     asked = {"job_type": "few", "wall_seconds": 60, **request}
     how = size(handler, asked, site) if request.get("events") else Size(100, 0, 0, None, "as it is")
@@ -133,6 +134,7 @@ def bundled(ran=TOOK, *, wanted=800, handler=None, system="slurm", most=86_400, 
 def test_short_local_jobs_are_bundled_until_a_batch_job_lasts_as_long_as_it_should():
     found = bundled()
     assert found.request["bundle"] == 50  # 800 s ÷ 16 s
+    assert found.request["bundle_seconds"] == 1660  # twice the 800 s, and the limit of one
     assert found.facts == (
         "bundles of 50: three quarters of 21 completed local jobs of this kind took at most 16 s, and a batch job "
         "should last 800 s (limits.bundle_seconds)"
@@ -168,11 +170,22 @@ def test_what_takes_no_time_is_counted_as_a_second_and_no_bundle_is_larger_than_
     assert bundled([(0.0, None)] * 20, wanted=20_000, wall_seconds=1, most=86_400).request["bundle"] == 10_000
 
 
-def test_no_more_are_bundled_than_surely_fit_into_what_the_site_allows():
-    assert bundled(most=660).request["bundle"] == 10  # (660 s - 60 s to spare) ÷ 60 s
-    found = bundled(most=179)
+def test_a_carrier_asks_for_hours_and_not_for_the_time_limits_of_all():
+    found = bundled(wall_seconds=86_400, most=10**8)
+    assert (found.request["bundle"], found.request["bundle_seconds"]) == (50, 88_000)
+
+
+def test_where_no_time_limit_is_known_the_batch_system_might_end_a_carrier_midway():
+    assert "bundle" not in bundled(wall_seconds=None, usual=0).request
+
+
+def test_no_more_are_bundled_than_fit_into_what_the_site_allows():
+    assert (
+        bundled(most=660).request["bundle"] == 34
+    )  # (660 s - 60 s for the last one - 60 s to spare) ÷ 16 s, and that one
+    found = bundled(most=120)
     assert "bundle" not in found.request
     assert found.size.why == (
-        "as it is; three quarters of 21 completed local jobs of this kind took at most 16 s, but by its time limit "
-        "only one is sure to fit into a batch job: no bundles"
+        "as it is; three quarters of 21 completed local jobs of this kind took at most 16 s, but the time limit of "
+        "one leaves no room for another in a batch job: no bundles"
     )
