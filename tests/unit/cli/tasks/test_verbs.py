@@ -360,7 +360,8 @@ def test_a_wave_of_which_all_has_ended_is_being_collected(ground, jim):
     assert "wave 1, grid job 1: its outputs are collected" in jim("explain", "mc")[1]
 
 
-def test_what_waits_is_explained(ground, jim, tmp_path):
+def waiting(ground, jim, tmp_path):
+    """Begin the task f, whose items wait for a full piece, and whose piece for the throttle."""
     text = f"""
         [[task]]
         name = "f"
@@ -371,6 +372,10 @@ def test_what_waits_is_explained(ground, jim, tmp_path):
     jim("create", ground.write(text))
     jim("start", "f", "--untested")
     ground.go(5)
+
+
+def test_what_waits_is_explained(ground, jim, tmp_path):
+    waiting(ground, jim, tmp_path)
     told = [each["what"] for each in json.loads(jim("explain", "f", "--json")[1])]
     assert told[0] == "no keeper is running, and none has been here before"
     assert told[1:] == [
@@ -381,16 +386,7 @@ def test_what_waits_is_explained(ground, jim, tmp_path):
 
 
 def test_what_a_dead_keeper_knew_of_a_task_is_told_as_of_its_last_heartbeat_and_without_advice(ground, jim, tmp_path):
-    text = f"""
-        [[task]]
-        name = "f"
-        {SH}
-        source = [ {{ list = "{a_list(tmp_path, *map(str, range(12)), closed=False)}" }} ]
-        release = {{ at_once = 0 }}
-        """
-    jim("create", ground.write(text))
-    jim("start", "f", "--untested")
-    ground.go(5)
+    waiting(ground, jim, tmp_path)
     beat = ground.site.state / "heartbeat"
     beat.write_text(f"{ground.clock.boot_id()} {int(ground.clock.boot()) - 60}\n")
     os.utime(beat, (1_700_000_000, 1_700_000_000))  # 2023-11-14 22:13:20 UTC
