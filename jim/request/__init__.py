@@ -165,8 +165,9 @@ def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False)
 def _values(attributes: dict[str, Any], declared: dict[str, Attribute], others: set[str]) -> dict[str, Any]:
     """Check the values of all attributes but the `others`, and fill in the defaults."""
     unknown = [name for name in attributes if name not in declared and name not in others]
+    all_ = f"jim types {attributes['job_type']}"
     wrong = {
-        name: BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
+        name: BadRequest(f"unknown attribute{nearest(str(name), declared, all_)}", str(name), told=shown(name))
         for name in unknown[: FEW + 2]
     }
     checked = {}

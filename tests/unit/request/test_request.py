@@ -88,7 +88,7 @@ def test_the_page_s_descriptions_are_accepted(tmp_path):
         "job_type": "pythia_monte_carlo",
         "events": 100,
         "mass_min_gev": 70.5,
-        "outputs": ["*.log", "with space.dat"],
+        "outputs": ["*.log", "with space*"],
         "environment": {"LANG": "C", "TITLE": "Z to ee", "notify_user": "someone"},
     }
     assert rsl.parse(relations) == {
@@ -139,3 +139,4 @@ def test_a_missing_attribute_is_told_once_the_others_are_right():
         check({"job_type": "executable", "executabel": "/bin/true"})
     assert "did you mean 'executable'?" in str(caught.value)
     assert "also wrong" not in str(caught.value)
+    assert "more; `jim types executable` lists all)" in str(caught.value)
