@@ -213,15 +213,16 @@ def _batch_jobs(checked: Mapping[str, Any], size: Size, resources: Resources, si
     if bundle is None:
         return ""
     carriers, most = bundle.carriers(size.pieces), min(bundle.size, size.pieces or bundle.size)
+    share = -(-size.pieces // carriers) if carriers else most
     batch_jobs = {0: "each batch job", 1: "1 batch job,"}.get(carriers, f"{how_many(carriers, 'batch job')}, each")
-    how = f"{min(bundle.at_once, most):,} at once" if bundle.at_once > 1 else "one after another"
+    how = f"{min(bundle.at_once, share):,} at once" if bundle.at_once > 1 else "one after another"
     how = "on a node of its own, as many at once as fit" if bundle.whole_node else how
     few = (
         turns_within(resources.wall_seconds, most_seconds(checked, site)) * bundle.at_once < most
         and not bundle.whole_node
     )
     rest = "; by their time limit, not all are sure to fit, and JIM sends what is left again" if few else ""
-    return f"{batch_jobs} for {how_many(most, 'local job')}, {how}{rest}"
+    return f"{batch_jobs} for {how_many(share, 'local job')}, {how}{rest}"
 
 
 def _pieces(size: Size, *, balanced: bool) -> str:

@@ -76,8 +76,8 @@ def _of_failure(record: ExitRecord, end: Mapping[str, Any], program: str) -> Ver
         # Neither JIM nor usually a payload sends this signal: it is the last step of a batch system or of the kernel.
         return Verdict(State.FAILED, reason(Kind.KILLED, end), witness, again=True)
     named = f": {program}" if program and record.code in MEANT else ""
-    if "/" in program and record.code == NOT_FOUND:  # a file may be there, and what its #! names may not
-        named += ", or the interpreter in its first line"
+    if named and record.code == NOT_FOUND:  # the program may be there, and what its #! names or what it calls may not
+        named += ", the interpreter in its first line" * ("/" in program) + ", or one that it calls"
     more = f"{MEANT.get(record.code, '')}{named}{_not_understood(record.recovery)}"
     return Verdict(State.FAILED, reason(Kind.EXIT, end, more=more), witness)
 

@@ -108,7 +108,9 @@ class Serving:
     @property
     def tunnel(self) -> str:
         """Return the ssh command that makes the pages available on another machine."""
-        return f"ssh -L {self.port}:127.0.0.1:{self.port} {getpass.getuser()}@{socket.getfqdn()}"
+        full = socket.getfqdn()  # on some machines, /etc/hosts has localhost before the name
+        host = socket.gethostname() if not full or full.startswith("localhost") else full
+        return f"ssh -L {self.port}:127.0.0.1:{self.port} {getpass.getuser()}@{host}"
 
     def run(self) -> None:
         """Serve until interrupted."""

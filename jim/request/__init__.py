@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jim.errors import BadRequest, JimError, Missing, in_words, nearest, shown
+from jim.errors import FEW, BadRequest, JimError, Missing, in_words, nearest, shown
 from jim.files import read_regular, resolved
 from jim.handlers.base import AS_A_WHOLE, COMMON, SPLITTING, Attribute, Handler, has_variable
 from jim.request.values import check_text, value_of
@@ -146,11 +146,8 @@ def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False)
     declared = declarations(handler)
     attributes = _in_full(attributes) if "splitter" in declared else attributes
     of_task = _of_task(attributes)
-    for name in attributes:
-        if name not in declared and name not in of_task:
-            raise BadRequest(f"unknown attribute{nearest(str(name), declared)}", str(name), told=shown(name))
     later = [name for name in declared if _of_its_own(name, attributes)]
-    checked = {name: value_of(name, attributes.get(name), one) for name, one in declared.items() if name not in later}
+    checked = _values(attributes, declared, {*later, *of_task})
     if not checked.get("splitter"):
         for name in SPLITTING.keys() & checked.keys():
             if checked[name]:
@@ -163,6 +160,34 @@ def check(attributes: dict[str, Any], own: str = "", *, looked_up: bool = False)
     with foreign(f"job type {attributes['job_type']}"):
         handler.check(checked)
     return handler, checked | {name: attributes[name] for name in later} | of_task
+
+
+def _values(attributes: dict[str, Any], declared: dict[str, Attribute], others: set[str]) -> dict[str, Any]:
+    """Check the values of all attributes but the `others`, and fill in the defaults."""
+    unknown = [name for name in attributes if name not in declared and name not in others]
+    all_ = f"jim types {attributes['job_type']}"
+    wrong = {
+        name: BadRequest(f"unknown attribute{nearest(str(name), declared, all_)}", str(name), told=shown(name))
+        for name in unknown[: FEW + 2]
+    }
+    checked = {}
+    for name in filter(lambda name: name not in others, declared):
+        try:
+            checked[name] = value_of(name, attributes.get(name), declared[name])
+        except BadRequest as error:
+            wrong[name] = error
+    if wrong:
+        raise _first([wrong[name] for name in attributes if name in wrong] or [*wrong.values()][:1])
+    return checked
+
+
+def _first(wrong: list[BadRequest]) -> BadRequest:
+    """Return the first error; it names the other attributes that are wrong."""
+    first, *others = wrong
+    if not others:
+        return first
+    names = ", ".join(each.told for each in others[:FEW]) + " and more" * (len(others) > FEW)
+    return BadRequest(f"{first.words}; also wrong: {names}", first.about, first.part, told=first.told)
 
 
 def _in_full(attributes: dict[str, Any]) -> dict[str, Any]:

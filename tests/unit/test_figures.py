@@ -31,7 +31,7 @@ def test_few_modules_lie_flat() -> None:
 
 def test_the_code_becomes_no_longer() -> None:
     """Whoever adds a feature raises the number, and says in the commit what it was worth."""
-    assert sum(map(house.code_lines, walls.FILES)) <= 50_610
+    assert sum(map(house.code_lines, walls.FILES)) <= 50_632
 
 
 def test_few_small_modules_serve_one_neighbour() -> None:

@@ -392,6 +392,14 @@ def test_a_dry_run_tells_of_bundles(home, tmp_path, more, told):
     assert home.out("submit", str(file), "--dry-run").splitlines()[2] == f"batch jobs   {told}"
 
 
+def test_a_dry_run_shares_local_jobs_among_batch_jobs(home, tmp_path):
+    file = tmp_path / "request.toml"
+    sets = [[str(n)] for n in range(24)]
+    file.write_text(f'job_type = "parametric"\nexecutable = "/bin/true"\nargument_sets = {sets}\nbundle = 20\n')
+    told = home.out("submit", str(file), "--dry-run").splitlines()[2]
+    assert told == "batch jobs   2 batch jobs, each for 12 local jobs, one after another"
+
+
 def test_a_bundle_that_says_too_little_is_refused_at_the_door(home, tmp_path):
     file = tmp_path / "request.toml"
     file.write_text('job_type = "executable"\nexecutable = "/bin/true"\nbundle = 2\nat_once = 2\n')

@@ -82,9 +82,13 @@ def test_what_was_cancelled_is_not_tried_again(ended: ExitRecord) -> None:
 
 @pytest.mark.parametrize(
     ("program", "more"),
-    [("sh", ": sh"), ("./dos.sh", ": ./dos.sh, or the interpreter in its first line"), ("", "")],
+    [
+        ("sh", ": sh, or one that it calls"),
+        ("./dos.sh", ": ./dos.sh, the interpreter in its first line, or one that it calls"),
+        ("", ""),
+    ],
 )
-def test_exit_127_of_a_file_may_mean_its_first_line(program: str, more: str) -> None:
+def test_exit_127_of_a_file_may_mean_its_first_line_or_what_it_calls(program: str, more: str) -> None:
     found = verdict.of_exit_record(record(127), cancelled=False, program=program)
     assert found.reason.words == f"exit 127, as of a program that is not found{more}"
 

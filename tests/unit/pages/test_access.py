@@ -205,6 +205,22 @@ def test_a_large_document_is_refused_while_others_are_made(ground: Ground, perso
     assert person.get("/jobs/1").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("full", "told"),
+    [("wn1.example.org", "wn1.example.org"), ("localhost", "wn1"), ("localhost.localdomain", "wn1"), ("", "wn1")],
+)
+def test_the_ssh_command_names_no_localhost(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, full: str, told: str
+) -> None:
+    monkeypatch.setattr("socket.getfqdn", lambda: full)
+    monkeypatch.setattr("socket.gethostname", lambda: "wn1")
+    serving = serve(ground.site)
+    try:
+        assert serving.tunnel.endswith(f"@{told}")
+    finally:
+        serving.close()
+
+
 def test_a_listener_is_on_loopback_and_says_how_to_reach_it(ground: Ground) -> None:
     serving = serve(ground.site)
     try:

@@ -88,7 +88,7 @@ def test_the_page_s_descriptions_are_accepted(tmp_path):
         "job_type": "pythia_monte_carlo",
         "events": 100,
         "mass_min_gev": 70.5,
-        "outputs": ["*.log", "with space.dat"],
+        "outputs": ["*.log", "with space*"],
         "environment": {"LANG": "C", "TITLE": "Z to ee", "notify_user": "someone"},
     }
     assert rsl.parse(relations) == {
@@ -106,3 +106,37 @@ def test_a_file_larger_than_a_request_may_be_is_refused(tmp_path):
     with pytest.raises(BadRequest) as error:
         request.read(file)
     assert str(error.value) == f"cannot read the request: {file} is larger than 1,048,576 bytes"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "begin", "end"),
+    [
+        (
+            {"argument": ["a"], "outputs": "b", "memory": 500},
+            "'argument': unknown attribute; did",
+            "; also wrong: outputs, 'memory'",
+        ),
+        ({"outputs": "b", "cores": 0}, "outputs: expected a list of texts", "; also wrong: cores"),
+        ({"cores": 0, "outputs": "b"}, "cores: expected", "; also wrong: outputs"),
+        (
+            {f"x{n}": 1 for n in range(1000)},
+            "'x0': unknown attribute",
+            "; also wrong: 'x1', 'x2', 'x3', 'x4', 'x5' and more",
+        ),
+        ({"a\x1b[2J": 1, "b\x1b[2J": 1}, "'a\\x1b[2J': unknown", "; also wrong: 'b\\x1b[2J'"),
+    ],
+)
+def test_all_wrong_attributes_are_told_the_first_as_written_with_its_reason(wrong, begin, end):
+    with pytest.raises(BadRequest) as caught:
+        check({"job_type": "executable", "executable": "/bin/true", **wrong})
+    assert str(caught.value).startswith(begin)
+    assert str(caught.value).endswith(end)
+    assert caught.value.about == next(iter(wrong))
+
+
+def test_a_missing_attribute_is_told_once_the_others_are_right():
+    with pytest.raises(BadRequest) as caught:
+        check({"job_type": "executable", "executabel": "/bin/true"})
+    assert "did you mean 'executable'?" in str(caught.value)
+    assert "also wrong" not in str(caught.value)
+    assert "more; `jim types executable` lists all)" in str(caught.value)
