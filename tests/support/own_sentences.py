@@ -23,6 +23,7 @@ JUSTIFIED = {
     "jim/evidence/transitions.py: re.search(f'(?!(?<=\\\\d)\\\\d){re.escape(words)}(?!(?<=\\\\d)\\\\d)', reason, "
     "re.IGNORECASE)": "a person's search: `jim retry --reason`",
     "jim/request/toml.py: str(error).replace('at end of document', end)": "a sentence of Python's",
+    "jim/request/toml.py: INVALID.fullmatch(error)": "likewise",
     "jim/statusdb/documents/xml.py: 'namespace prefix' in str(error)": "a sentence of libxml2's",
     "jim/cli/tasks/watching.py: seen.reason not in usual": "what stands in the line already is not said again",
     "jim/pages/admission.py: task.reason in hidden": "what a role may not see is named by its own words",
