@@ -191,9 +191,9 @@ def _learned(handler: Handler, checked: dict[str, Any], size: Size, site: Site) 
         completed = look().store.completed
         used = completed.used(checked["job_type"], str(checked.get("request_id") or ""), MOST)
         took = completed.seconds(checked, MOST) if site.limits.bundle_seconds else took
-    found = with_learned(handler, Resolved(checked, size, ""), site, used)
-    found = with_learned_bundle(handler, found, site, took)
-    return handler, {**found.request}, found.size
+    sized = with_learned(handler, Resolved(checked, size, ""), site, used)
+    complete = with_learned_bundle(handler, sized, site, took)
+    return handler, {**complete.request}, complete.size
 
 
 def _plan(size: Size, resources: Resources, site: Site, *, balanced: bool) -> list[tuple[str, object]]:

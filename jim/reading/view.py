@@ -113,8 +113,8 @@ class View:
             name = text.partition("/")[0]
             if not any(task.name == name for task in self.store.tasks.all()):
                 raise
-            told = f"`jim task explain {name}` says what it waits for, `jim task --help` lists what else there is"
-            raise UnknownJob(f"{name} is a task, not a grid job: {told}") from error
+            advice = f"`jim task explain {name}` says what it waits for, `jim task --help` lists what else there is"
+            raise UnknownJob(f"{name} is a task, not a grid job: {advice}") from error
 
     def grid_job(self, number: int) -> GridJob:
         """Return a grid job; one that the keeper has not taken yet comes from the inbox."""

@@ -89,9 +89,9 @@ def history(site: Site) -> Finding:
     except BatchError:
         if _has_no_file(answer):
             return Finding(HISTORY, WARNING, answer.facts(), NONE_YET)
-        said = _unread(answer, "this says nothing about jobs, not even that there are none", answer.facts())
+        fault = _unread(answer, "this says nothing about jobs, not even that there are none", answer.facts())
         todo = _todo(site, "history", answer, "the source of the history: its server, its file, and who may read it")
-        return Finding(HISTORY, FAILED, said, f"{todo}; until then local jobs wait that die without an exit record")
+        return Finding(HISTORY, FAILED, fault, f"{todo}; until then local jobs wait that die without an exit record")
     return Finding(HISTORY, OK, f"the history answers after {answer.seconds:.2f} s")
 
 

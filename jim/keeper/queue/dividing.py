@@ -78,17 +78,17 @@ def _errand(keeper: Keeper, job: GridJob, work: Callable[[], T], done: Callable[
 def _resolve(keeper: Keeper, job: GridJob, used: Sequence[Used]) -> tuple[Resolved, dict[str, str]]:
     keeper.hold.reach()
     handler = handler_of(job.job_type, keeper.site.site.handlers)
-    found = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
+    whole = with_learned(handler, resolved(handler, job.request, keeper.site), keeper.site, used)
     if keeper.site.limits.bundle_seconds:
         with closing(keeper.store.reader()) as store:
-            found = with_learned_bundle(handler, found, keeper.site, store.completed.seconds(found.request, MOST))
+            whole = with_learned_bundle(handler, whole, keeper.site, store.completed.seconds(whole.request, MOST))
     place = own_directory(keeper.site.work, job)
     _refuse_what_was_sent(keeper.site.work / place)
     opener, sharing = opener_of(keeper.site, job.realm), partial(_sharing, keeper, job)
-    prepare_grid_job(keeper.site, keeper.site.work / place, handler, found.request, opener, sharing)
+    prepare_grid_job(keeper.site, keeper.site.work / place, handler, whole.request, opener, sharing)
     _see_again(keeper, job, keeper.site.work / place)
-    more = {"request": json.dumps(found.request)} if found.facts else {}  # here, as it may be large
-    return found, {"place": place, **more}
+    more = {"request": json.dumps(whole.request)} if whole.facts else {}  # here, as it may be large
+    return whole, {"place": place, **more}
 
 
 def _sharing(keeper: Keeper, job: GridJob) -> str:

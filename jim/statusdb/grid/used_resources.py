@@ -46,11 +46,11 @@ class Completed(StorePart):
 
     def seconds(self, request: Mapping[str, Any], limit: int) -> list[tuple[float, int | None]]:
         """Return how long completed local jobs of a request's kind took, and their events, the newest first."""
-        found: list[tuple[float, int | None]] = []
+        times: list[tuple[float, int | None]] = []
         for grid, text in self.db.execute(OF_KIND, (request["job_type"], OF_ONE_TYPE)):
-            if len(found) < limit and _kind(*json.loads(text)) == kind_of(request):
-                found += ((told.seconds, events) for told, events, _ in self._completed(grid, limit - len(found)))
-        return found
+            if len(times) < limit and _kind(*json.loads(text)) == kind_of(request):
+                times += ((told.seconds, events) for told, events, _ in self._completed(grid, limit - len(times)))
+        return times
 
     def _used(self, grid: int, limit: int) -> Iterator[Used]:
         for told, events, needs in self._completed(grid, limit):
